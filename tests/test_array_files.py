@@ -100,11 +100,11 @@ def of_no_archive(path: Path) -> None:
         (with_too_large_a_shape, "needs 4,398,046,511,104 bytes, and 192 are stored"),
         (with_a_negative_shape, r"\[-4, -4\]"),
         (with_too_many_bytes, "'x' has more bytes than its shape"),
-        (with_text, "'notes.txt' is no array"),
+        (with_text, "'notes.txt' is not an array"),
         (encrypted, "encrypted"),
         (of_no_archive, "damaged, or not an .npz file"),
-        (os.mkfifo, "no regular file"),
-        (Path.mkdir, "no regular file"),
+        (os.mkfifo, "is not a regular file"),
+        (Path.mkdir, "is not a regular file"),
     ],
 )
 @pytest.mark.parametrize("error", [CalibrationError, UsageError])

@@ -66,7 +66,7 @@ class Accuracy:
             "error": f"has a largest error of {value:.2%}",
             "noise": f"has {decibels(value)} of signal to noise",
         }[first.figure]
-        of_noise = ", on seeded noise, which is no real data" if self.is_seeded else ""
+        of_noise = ", on seeded noise, which is not real data" if self.is_seeded else ""
         answer = "do not ship this, outside of" if failed else "within"
         return f"{figure}: {answer} the budget {first.in_words}{of_noise}"
 

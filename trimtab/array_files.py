@@ -64,7 +64,7 @@ def read_array(path: Path, *, error: Error, hint: str) -> Array:
 def _reading(path: Path, kind: str, error: Error, hint: str) -> Iterator[None]:
     try:
         if path.exists() and not path.is_file():
-            raise ValueError("it is no regular file")
+            raise ValueError("it is not a regular file")
         yield
     except Exception as reason:  # numpy, zipfile and zlib raise many exceptions for damaged files
         text = str(reason) or type(reason).__name__
@@ -78,7 +78,7 @@ def _named(members: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
     result = {member.filename.removesuffix(".npy"): member for member in members}
     others = [member.filename for member in members if not member.filename.endswith(".npy")]
     if others or len(result) < len(members):
-        what = f"its member {others[0]!r} is no array" if others else "two arrays have one name"
+        what = f"its member {others[0]!r} is not an array" if others else "two arrays have one name"
         raise ValueError(what)
     return result
 

@@ -38,7 +38,7 @@ def converted(
     try:
         array = np.asarray(value)
     except ValueError as reason:  # lists of unequal lengths
-        raise error(f"input {name!r} is no array: {reason}", where=where) from None
+        raise error(f"input {name!r} is not an array: {reason}", where=where) from None
     if array.dtype.kind not in _RANK:
         raise error(
             f"input {name!r} has elements that are not numbers ({array.dtype})",

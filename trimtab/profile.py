@@ -136,7 +136,7 @@ class Profile:
         rows = [(text, _WINDOW.fullmatch(text)) for text in self.windows]
         if wrong := [text for text, row in rows if not row]:
             raise ProfileError(
-                f"windows: {wrong[0]!r} is no depthwise window",
+                f"windows: {wrong[0]!r} is not a depthwise window",
                 where=f"profile {self.name}",
                 hint='write "3x3/2" for stride 2, or "few 3x3/2" for few channels',
             )

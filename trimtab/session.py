@@ -228,7 +228,7 @@ class Session:
         chosen = list(self.output_names if names is None else names)
         if unknown := [name for name in chosen if name not in outputs]:
             hint = f"there are {', '.join(self.output_names)}"
-            raise UsageError(f"{unknown[0]!r} is no output", hint=hint)
+            raise UsageError(f"{unknown[0]!r} is not an output", hint=hint)
         return [outputs[name] for name in chosen]
 
     def _refused(
@@ -258,7 +258,7 @@ class Session:
         type = self.outputs.get(name)
         if type is None:
             hint = f"there are {', '.join(self.output_names)}"
-            raise UsageError(f"`out` has {name!r}, which is no output", hint=hint)
+            raise UsageError(f"`out` has {name!r}, which is not an output", hint=hint)
         flags = array.flags
         if TensorType(array.shape, array.dtype) != type or not (flags.carray and flags.aligned):
             raise UsageError(

@@ -92,7 +92,9 @@ def measure(source: Path, progress: Progress) -> tuple[list[NcnnRow], dict[str, 
     UsageError if it is none; EmulatorError without QEMU's plug-ins.
     """
     if not (source / "src" / "mat_pixel.cpp").is_file():
-        raise UsageError(f"{source} is no checkout of ncnn", hint="clone github.com/Tencent/ncnn")
+        raise UsageError(
+            f"{source} is not a checkout of ncnn", hint="clone github.com/Tencent/ncnn"
+        )
     with tempfile.TemporaryDirectory(prefix="trimtab-") as name, progress.step("count"):
         folder = Path(name)
         theirs, emulator = _count_ncnn(_compile(source / "src", folder))

@@ -65,7 +65,7 @@ def _fitting(suite: Path, pattern: Path) -> list[Path]:
     folder, relative = suite.parent / pattern.anchor, pattern.relative_to(pattern.anchor)
     # Python takes "a**" for "a*" from version 3.13 on.
     if not relative.parts or any("**" in part and part != "**" for part in relative.parts):
-        what = f"'{pattern}' is no pattern of files"
+        what = f"'{pattern}' is not a pattern of files"
         raise UsageError(what, where=str(suite), hint="name files, or use * and ?")
     return sorted(folder.glob(str(relative)))
 
@@ -83,6 +83,6 @@ def tables(suite: Path) -> dict[str, list[tuple[str, str]]]:
             raise UsageError("its entries must be tables", where=str(suite), hint="[networks]")
         for key, names in table.items():
             if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-                raise UsageError(f"'{key}' is no list of names", where=str(suite))
+                raise UsageError(f"'{key}' is not a list of names", where=str(suite))
         entries[title] = [(key, name) for key, names in table.items() for name in names]
     return entries

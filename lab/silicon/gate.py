@@ -62,7 +62,7 @@ def last(path: Path, core: str) -> Mapping[Key, Mapping[str, Any]]:
             rows = entries if one["core"] == core else rows
         except (KeyError, TypeError, ValueError) as error:
             raise ResultError(
-                f"line {number} is no entry of a history: {type(error).__name__}: {error}",
+                f"line {number} is not an entry of a history: {type(error).__name__}: {error}",
                 where=str(path),
                 hint=_HINT,
             ) from error

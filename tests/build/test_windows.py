@@ -100,5 +100,5 @@ def test_few_channels_and_the_widest_window_are_told() -> None:
 def test_what_is_no_window_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "net.toml"
     path.write_text(Profile("net", ops=("relu",), windows=(text,)).to_toml())
-    with pytest.raises(ProfileError, match="is no depthwise window"):
+    with pytest.raises(ProfileError, match="is not a depthwise window"):
         read_profile(path)

@@ -59,7 +59,7 @@ def test_events_are_objects_and_the_network_has_the_format_of_its_file(
         ({"output": "net.h5"}, UsageError, "no exporter writes .h5"),
         ({"iterations": 0}, UsageError, "how many iterations"),
         ({"test_interval": 2}, UsageError, "no data for tests"),
-        ({"resume": "/nowhere"}, ModelFileError, "is no checkpoint of this training"),
+        ({"resume": "/nowhere"}, ModelFileError, "is not a checkpoint of this training"),
     ],
 )
 def test_mistakes_are_errors_that_say_what_to_do(

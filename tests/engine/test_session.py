@@ -56,7 +56,7 @@ def test_a_session_is_called_as_one_of_onnxruntime(session: trimtab.Session) -> 
     for names in (None, [name]):
         (result,) = session.run(names, feeds)
         np.testing.assert_array_equal(result, LEFT + RIGHT)
-    with pytest.raises(UsageError, match="'total' is no output"):
+    with pytest.raises(UsageError, match="'total' is not an output"):
         session.run(["total"], feeds)
 
 
@@ -173,7 +173,7 @@ def test_outputs_are_written_into_arrays() -> None:
     for array in (np.zeros((3, 5)), np.zeros((5, 3), np.float32).T, fixed, out[:2]):
         with pytest.raises(UsageError, match=first):
             session.run({"x": x}, out={first: array})
-    with pytest.raises(UsageError, match="'z', which is no output"):
+    with pytest.raises(UsageError, match="'z', which is not an output"):
         session.run({"x": x}, out={"z": out})
 
 

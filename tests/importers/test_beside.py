@@ -191,7 +191,7 @@ def test_the_steps_are_those_of_the_file(
         ("infer_cfg.yml", INFER_CFG.replace("mean_std", "of_pixels"), "norm_type is 'of_pixels'"),
         ("infer_cfg.yml", INFER_CFG.replace("0.229, ", ""), "not a value of each"),
         ("infer_cfg.yml", "Preprocess:\n- type: Permute\n", "does not resize"),
-        ("infer_cfg.yml", "Preprocess:\n- [\n", "is no YAML"),
+        ("infer_cfg.yml", "Preprocess:\n- [\n", "is not YAML"),
         ("preprocessor_config.json", {**RT_DETR, "resample": 1}, "resample is 1"),
         ("preprocessor_config.json", {**RT_DETR, "do_pad": True}, "the step do_pad is not known"),
         ("preprocessor_config.json", {**RT_DETR, "do_thumbnail": True}, "do_thumbnail is not"),

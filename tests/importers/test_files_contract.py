@@ -255,7 +255,7 @@ def test_a_folder_is_not_a_file(name: str, tmp_path: Path) -> None:
     path = tmp_path / f"net{SUFFIXES[name][0]}"
     path.mkdir()
     error = refusal(path, ModelFileError)
-    assert re.match("is no regular file|cannot be read|has no program in it", error.what)
+    assert re.match("is not a regular file|cannot be read|has no program in it", error.what)
 
 
 @pytest.mark.parametrize("name", [name for name, own in SUFFIXES.items() if len(own) > 1])

@@ -60,5 +60,5 @@ def test_the_magnitude_of_real_numbers_is_refused(tmp_path: Path) -> None:
     model = Model()
     model.outputs = model.add("COMPLEX_ABS", [model.input(normal(3))], [(3,)])
     path = model.write(tmp_path)
-    with pytest.raises(UnsupportedOperatorError, match="its operand is no spectrum"):
+    with pytest.raises(UnsupportedOperatorError, match="its operand is not a spectrum"):
         trimtab.load(path)

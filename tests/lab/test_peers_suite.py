@@ -42,11 +42,11 @@ def test_a_list_names_files_and_exported_networks(tmp_path: Path) -> None:
     ("text", "match"),
     [
         ("[a", "cannot be read"),
-        ("[a]\ntimm = 3", "'timm' is no list of names"),
+        ("[a]\ntimm = 3", "'timm' is not a list of names"),
         ("timm = ['x']", "its entries must be tables"),
         ("[a]\ntimm = ['x']", "no file of the list"),
-        ("[a]\nfiles = ['own**']", "no pattern of files"),
-        ("[a]\nfiles = ['']", "no pattern of files"),
+        ("[a]\nfiles = ['own**']", "is not a pattern of files"),
+        ("[a]\nfiles = ['']", "is not a pattern of files"),
         ("[a]\nfiles = ['own/x.onnx', 'more/x.onnx']", "x is listed twice"),
     ],
 )

@@ -51,7 +51,7 @@ def test_boxes_are_beside_a_picture_or_in_the_folder_of_labels(tmp_path: Path) -
 def test_a_line_that_is_no_box_is_named(tmp_path: Path, line: str) -> None:
     picture(tmp_path / "a.png")
     (tmp_path / "a.txt").write_text(f"0 0.5 0.5 0.5 0.5\n{line}\n")
-    with pytest.raises(UsageError, match="is no box") as refused:
+    with pytest.raises(UsageError, match="is not a box") as refused:
         labels.read(tmp_path)
     assert str(refused.value.where).endswith("a.txt:2")
 

@@ -114,7 +114,7 @@ def test_the_shape_of_an_example_is_that_of_the_first_picture(tmp_path: Path) ->
     [
         (
             {"label": np.array([0, 1.5, 2])},
-            "has the element 1.5, which is no whole number of int32",
+            "has the element 1.5, which is not a whole number of int32",
         ),
         ({"label": np.array([0, np.nan, 2])}, "has the element nan"),
         ({"label": np.array([0, 2**40, 2])}, "has the element 1099511627776"),

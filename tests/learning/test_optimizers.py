@@ -131,7 +131,7 @@ def test_a_rate_that_is_no_finite_number_names_the_iteration(settings: dict[str,
     net = Net(data=(2, 5))
     net.finish(net("gemm", "data", W, B))
     built = trimtab.training(net.program, loss="euclidean", optimizer=trimtab.Solver(**settings))
-    with pytest.raises(UsageError, match="rate of iteration 1001 is no finite number"):
+    with pytest.raises(UsageError, match="rate of iteration 1001 is not a finite number"):
         schedule.rate(built, 1001)
 
 

@@ -105,7 +105,7 @@ def test_an_unknown_form_is_refused_with_the_known_ones(monkeypatch: pytest.Monk
         check_report.check_format("pdf")
     assert refused.value.hint == "one of: terminal, markdown, junit, github"
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    with pytest.raises(UsageError, match="no job of GitHub"):
+    with pytest.raises(UsageError, match="not a job of GitHub"):
         check_report.check_format("github")
 
 

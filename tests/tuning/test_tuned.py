@@ -66,7 +66,7 @@ def test_a_network_is_tuned_by_counts_under_an_emulator(tmp_path: Path) -> None:
     result = tuned(tmp_path, "qemu-a53")
     assert result.unit == "instructions"
     check(result, tmp_path)
-    assert "which are no time" in result.sentence()
+    assert "which are not time" in result.sentence()
     if result.proof:
         assert result.proof.verdict.unit == "instructions"
         assert result.is_faster, "every kept change executes fewer instructions"

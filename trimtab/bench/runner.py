@@ -132,7 +132,7 @@ def _failure(
     if output.error is not None:
         return RunnerError(
             f"the runner's output violates its protocol: {output.error}",
-            hint="the binary on the device is no trimtab runner, or has another version",
+            hint="the binary on the device is not a trimtab runner, or has another version",
         )
     if missing := runner_events.missing(events, kind):
         return RunnerError(f"the runner's output stops{after}, without {missing[0]}{message}")

@@ -46,7 +46,7 @@ class HistoryOptions:
         if self.tolerance < 0:
             raise UsageError(f"tolerance is {self.tolerance}, it must be at least 0")
         if not self.check and (self.format or self.output):
-            raise UsageError("--format and --output are forms of --check", hint="add --check")
+            raise UsageError("--format and --output require --check", hint="add --check")
         check_report.check_format(self.report_format())
         check_output(self.output)
 

@@ -108,7 +108,7 @@ class SavedCase:
             threads = int(facts["threads"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ModelFileError(
-                f"it is no case of an operator: {error}", where=str(folder), hint=_HINT
+                f"it is not a case of an operator: {error}", where=str(folder), hint=_HINT
             ) from error
         part = modelfile.read(folder / _NETWORK)
         inputs, expected = (_read(folder / name) for name in (_INPUTS, _EXPECTED))

@@ -53,7 +53,7 @@ def info_as_table(name: str, info: DeviceInfo, connection: str = "") -> Table:
         ("governor", info.governor),
         ("MHz", frequencies or None),
         ("temperature", None if temperature is None else f"{temperature:.1f} °C"),
-        ("emulated", "yes: its times are no latencies" if info.is_emulated else "no"),
+        ("emulated", "yes: its times are not latencies" if info.is_emulated else "no"),
         *([("connection", connection)] if connection else []),
     ]
     return Table([Column(""), Column("", absent="-")], rows)

@@ -78,7 +78,7 @@ class Fitted:
             f"{self.regret.worst:.2f} times.",
         ]
         if not is_time:
-            lines.append("These are counted instructions, scaled to cycles: they are no time.")
+            lines.append("These are counted instructions, scaled to cycles: they are not time.")
         return "\n".join(lines)
 
 

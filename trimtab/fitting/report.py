@@ -18,7 +18,7 @@ def text(fitted: Fitted, path: Path) -> str:
     facts, unit = fitted.facts, fitted.unit
     lines = [f"{fitted.core.name}, {fitted.machine}: {fitted.seconds:.0f} s"]
     if unit != "ns":
-        lines.append("Counted instructions, scaled to cycles: these are no times.")
+        lines.append("Counted instructions, scaled to cycles: these are not times.")
     for threads, rate in facts.gb_per_s.items():
         lines.append(f"memory, {_threads(threads)}: {rate:.1f} GB/s")
     if facts.cache_bytes:

@@ -46,7 +46,7 @@ def check_regular(path: Path) -> None:
         raise unreadable(path, error) from error
     if is_other:
         raise ModelFileError(
-            "is no regular file", where=str(path), hint="write the model into files first"
+            "is not a regular file", where=str(path), hint="write the model into files first"
         )
 
 

@@ -243,7 +243,7 @@ class ImportedLayer:
         """y.shape[i] = x.shape[permutation[i]]."""
         order = tuple(permutation)
         if sorted(order) != list(range(len(x.shape))):
-            raise self.invalid(f"{list(order)} is no permutation of {len(x.shape)} dimensions")
+            raise self.invalid(f"{list(order)} is not a permutation of {len(x.shape)} dimensions")
         if isinstance(x, np.ndarray):
             return x.transpose(order)
         return x if list(order) == sorted(order) else self.add("transpose", x, permutation=order)

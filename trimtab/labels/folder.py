@@ -98,7 +98,7 @@ def _boxes(path: Path) -> list[LabeledBox]:
                 raise ValueError
         except ValueError:
             raise UsageError(
-                f"{line!r:.60} is no box: class, center x, center y, width and height, of which "
+                f"{line!r:.60} is not a box: class, center x, center y, width and height, of which "
                 "the last four are parts of the picture, from 0 to 1",
                 where=f"{path}:{number}",
                 hint=_HINT,

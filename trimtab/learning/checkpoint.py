@@ -79,7 +79,7 @@ def read(path: Path, expected: Values) -> tuple[dict[str, NDArray[np.float32]], 
 
 def _refused(reason: str, where: str) -> ModelFileError:
     return ModelFileError(
-        f"is no checkpoint of this training: {reason}",
+        f"is not a checkpoint of this training: {reason}",
         where=where,
         hint="use a checkpoint of this training, or begin anew",
     )

@@ -168,7 +168,7 @@ def _check_elements(array: Array, dtype: np.dtype[Any], name: str, where: str) -
             wrong |= rows != np.floor(rows)
         if wrong.any():
             raise UsageError(
-                f"array {name!r} has the element {rows[wrong][0]}, which is no whole number of"
+                f"array {name!r} has the element {rows[wrong][0]}, which is not a whole number of"
                 f" {dtype}",
                 where=where,
                 hint="labels are whole numbers from 0 on; a network with real targets has another"

@@ -29,7 +29,7 @@ def rate(training: TrainingProgram, step: int) -> float:
         rate = math.nan
     if not math.isfinite(rate):
         raise UsageError(
-            f"the learning rate of iteration {iteration} is no finite number",
+            f"the learning rate of iteration {iteration} is not a finite number",
             hint=f"correct the settings of policy {solver.policy} and of {solver.optimizer}",
         )
     return rate

@@ -74,13 +74,13 @@ def _figure(device: Any, row: Mapping[str, Any]) -> PeerFigure:
     texts.append(row.get("build", ""))
     values = {name: row[name] for name in _NUMBERS} | {name: row.get(name) for name in _CPU}
     if not all(isinstance(text, str) for text in texts):
-        raise TypeError("a name is no text")
+        raise TypeError("`name` must be a string")
     if type(row["threads"]) is not int:
-        raise TypeError("threads is no integer")
+        raise TypeError("`threads` must be an integer")
     for name, number in values.items():
         if number is None or (number == 0 and name in _CPU):
             continue
         if not (type(number) in (int, float) and 0 < number < _MAX):
-            raise ValueError(f"{number!r:.60} is no count and no time")
+            raise ValueError(f"{number!r:.60} is neither a count nor a time")
     network, engine, precision, build = texts[1:]
     return PeerFigure(device, network, engine, precision, row["threads"], **values, build=build)

@@ -36,7 +36,7 @@ def check_format(name: str) -> None:
     _format(name)
     if name == "github" and not os.environ.get(_SUMMARY):
         raise UsageError(
-            f"{_SUMMARY} is not set: this is no job of GitHub", hint="use --format markdown"
+            f"{_SUMMARY} is not set: this is not a job of GitHub", hint="use --format markdown"
         )
 
 

@@ -64,8 +64,8 @@ def _notes(tuned: Tuned) -> list[str]:
         notes.append(f"{tuned.throttled} blocks are discarded: the device throttled.")
     if tuned.unit == "instructions":
         notes.append(
-            "The device is emulated: executed instructions were counted, which are no time. Memory "
-            "traffic is that of the cost model; caches and pipes have no influence."
+            "The device is emulated: executed instructions were counted, which are not time. "
+            "Memory traffic is that of the cost model; caches and pipes have no influence."
         )
     if tuned.proof:
         notes += [str(tuned.proof.verdict), *tuned.proof.verdict.notes]

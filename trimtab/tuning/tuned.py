@@ -89,7 +89,7 @@ class Tuned:
 
     def sentence(self) -> str:
         """The outcome in words."""
-        what = "counted instructions, which are no time" if self.unit == "instructions" else "time"
+        what = "counted instructions, which are not time" if self.unit == "instructions" else "time"
         if self.is_cut:
             return (
                 f"the confirmed changes save {self.saved:.2%} together ({what}), and the time was "

@@ -61,7 +61,7 @@ def verified(envelope: Path, signers: Path | None = None) -> tuple[dict[str, Any
         signature = base64.b64decode(values["signatures"][0]["sig"], validate=True)
         statement = strict_json.loads(payload)
         if values["payloadType"] != PAYLOAD or not isinstance(statement, dict):
-            raise ValueError("it is no in-toto statement")
+            raise ValueError("it is not an in-toto statement")
     except (OSError, ValueError, LookupError, TypeError, binascii.Error) as error:
         raise VerificationError(
             f"not a signed statement: {error}",

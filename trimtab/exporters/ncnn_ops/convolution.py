@@ -49,5 +49,5 @@ def gemm(op: NcnnOp) -> str:
 def mat_mul(op: NcnnOp) -> str:
     """MatMul of matrices or stacks of them."""
     if min(len(op.shape(0)), len(op.shape(1))) < 3:
-        raise op.refusal("its operands are no matrices beside a batch")
+        raise op.refusal("its operands are not matrices beside a batch")
     return op.add("MatMul", op.xs(), {"transB": int(op["transpose_b"])})

@@ -85,4 +85,4 @@ def _parsed(path: Path) -> Any:
         return yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError) as error:
         first = str(error).splitlines()[0] if str(error) else "it is nested too deeply"
-        raise ValueError(f"is no YAML: {first}") from error
+        raise ValueError(f"is not YAML: {first}") from error

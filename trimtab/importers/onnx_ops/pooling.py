@@ -48,7 +48,7 @@ def max_pool(node: OnnxNode) -> Results:
 def _maximum_indices(node: OnnxNode, x: Value, y: Value) -> Value:
     """The place of each maximum in the flattened input, int64: that of its tap in the window."""
     if x.dtype != "f32" or len(x.shape) not in (3, 4):
-        raise node.unsupported("the indices of its maxima are read, and its input is no image")
+        raise node.unsupported("the indices of its maxima are read, and its input is not an image")
     image = to_image(node, x, len(x.shape) - 2)
     window = windows.window_of(node, node.integers("kernel_shape"), image.shape[2:])
     n, c, h, w = image.shape

@@ -51,7 +51,7 @@ def _waves(length: int) -> tuple[Array, Array]:
 def _complex(node: TfliteNode) -> Complex:
     value = node.form(node.key(0))
     if not isinstance(value, Complex):
-        raise node.unsupported("its operand is no spectrum")
+        raise node.unsupported("its operand is not a spectrum")
     return value
 
 

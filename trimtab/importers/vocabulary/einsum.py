@@ -53,7 +53,7 @@ def _parsed(
     left, arrow, right = equation.replace(" ", "").partition("->")
     texts = left.split(",")
     if not all(_TERM.fullmatch(text) for text in (*texts, right)) or len(texts) != len(operands):
-        raise layer.invalid(f"{equation} is no equation of {len(operands)} operands")
+        raise layer.invalid(f"{equation} is not an equation of {len(operands)} operands")
     longest = 0
     terms = []
     for text, x in zip(texts, operands, strict=True):
