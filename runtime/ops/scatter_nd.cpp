@@ -130,7 +130,7 @@ class ScatterNd final : public OperatorOf<ScatterNdAttributes> {
 
   // Replaces `count` elements of y from `to` on by those of the updates from `from` on, or combines
   // them.
-  void Update(size_t to, size_t from, size_t count) const {
+  __attribute__((noinline)) void Update(size_t to, size_t from, size_t count) const {
     const Tensor &y = output(), &updates = input(2);
     const size_t bytes = y.element_size();
     auto* const elements = static_cast<uint8_t*>(y.raw) + to * bytes;
@@ -140,25 +140,27 @@ class ScatterNd final : public OperatorOf<ScatterNdAttributes> {
       if (count == 1) return CopyElement(elements, replacing, bytes);
       return Copy(elements, replacing, count * bytes);
     }
-    WithCombiner(reduction, [&](auto combine) {
-      if (y.dtype == DType::kF32) return CombineFloats<float>(to, from, count, combine);
-      if constexpr (kHasElementsOfTwoBytes) {
-        if (y.dtype == DType::kF16) return CombineFloats<Half>(to, from, count, combine);
-      }
-      for (size_t i = 0; i < count; ++i) {
+    if (y.dtype == DType::kF32) {
+      return WithCombiner(reduction, [&](auto combine) {
+        float* const __restrict sums = static_cast<float*>(y.raw) + to;
+        const float* const __restrict terms = updates.data<float>() + from;
+        for (size_t i = 0; i < count; ++i) sums[i] = combine(sums[i], terms[i]);
+      });
+    }
+    for (size_t i = 0; i < count; ++i) {
+      WithCombiner(reduction, [&](auto combine) {
+        if constexpr (kHasElementsOfTwoBytes) {
+          if (y.dtype == DType::kF16) {
+            Half& half = static_cast<Half*>(y.raw)[to + i];
+            half = combine(static_cast<float>(half),
+                           static_cast<float>(updates.data<Half>()[from + i]));
+            return;
+          }
+        }
         // Little-endian: the low bytes come first, so that the result wraps around.
         const int64_t value = combine(IntegerElement(y, to + i), IntegerElement(updates, from + i));
         CopyElement(elements + i * bytes, &value, bytes);
-      }
-    });
-  }
-
-  template <typename T, typename F>
-  void CombineFloats(size_t to, size_t from, size_t count, const F& combine) const {
-    T* const __restrict y = static_cast<T*>(output().raw) + to;
-    const T* const __restrict updates = static_cast<const T*>(input(2).raw) + from;
-    for (size_t i = 0; i < count; ++i) {
-      y[i] = combine(static_cast<float>(y[i]), static_cast<float>(updates[i]));
+      });
     }
   }
 

@@ -1,4 +1,6 @@
-"""Computed indices that lie outside of their axis: clamped to it, as no operator may fail then."""
+"""Computed indices that lie outside of their axis, where no operator may fail: those of gathers are
+clamped to it, and updates of scatters have no effect.
+"""
 
 from __future__ import annotations
 
@@ -33,4 +35,28 @@ def test_an_index_outside_of_its_axis_is_that_of_the_nearest_element(
     program.add_input("i", indices.shape, dtype)
     program.outputs = program.block.add_op(type, ["x", "i"], {"axis": axis})
     (y,) = trimtab.Session(program).run({"x": x, "i": indices}).values()
+    np.testing.assert_array_equal(y, want)
+
+
+@pytest.mark.parametrize("reduction", ["none", "add"])
+@pytest.mark.parametrize("dtype", ["i32", "i64"])
+@pytest.mark.parametrize("by_element", [False, True])
+def test_an_update_outside_of_a_tensor_has_no_effect(
+    by_element: bool, dtype: str, reduction: str
+) -> None:
+    x = np.arange(4 * LENGTH, dtype=np.float32).reshape(LENGTH, 4)
+    indices = np.array(INDICES + WIDE * (dtype == "i64"), {"i32": np.int32, "i64": np.int64}[dtype])
+    updates = 100.0 + np.arange(len(indices) * 4, dtype=np.float32).reshape(-1, 4)
+    want = x.copy()
+    for i, update in zip(indices, updates, strict=True):
+        if -LENGTH <= i < LENGTH:
+            want[i] = update + (want[i] if reduction == "add" else 0)
+    indices = np.stack([indices] * 4, 1) if by_element else indices[:, np.newaxis]
+    program = Program("updates")
+    program.add_input("x", x.shape)
+    program.add_input("i", indices.shape, dtype)
+    program.add_input("u", updates.shape)
+    attributes = {"by_element": by_element, "reduction": reduction}
+    program.outputs = program.block.add_op("scatter_nd", ["x", "i", "u"], attributes)
+    (y,) = trimtab.Session(program).run({"x": x, "i": indices, "u": updates}).values()
     np.testing.assert_array_equal(y, want)
