@@ -21,7 +21,7 @@ def test_the_operator_takes_at_most_half_of_the_instructions_of_ncnn() -> None:
 
 
 def test_a_folder_that_is_no_checkout_of_ncnn_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no checkout of ncnn"):
+    with pytest.raises(UsageError, match="not a checkout of ncnn"):
         ncnn.measure(tmp_path, SILENT)
 
 
