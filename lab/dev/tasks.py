@@ -89,6 +89,7 @@ def format_(_: Context) -> None:
         "full": "also the slow tests, then the fuzzers' search and ten planted bugs",
         "fast": "skip tests that need a cross compiler, an emulator or a device",
         "device": "only the operator vectors and networks, on this device (see `devices`)",
+        "case": "only the operator that `debug --case FOLDER` saved, alone: this folder",
         "keyword": "only tests whose name matches this pytest expression",
         "path": "only this test file or folder",
         "room": "only the tests of this folder of trimtab/ or of the engine, such as `passes`",
@@ -101,6 +102,7 @@ def run_tests(
     full: bool = False,
     fast: bool = False,
     device: str = "",
+    case: str = "",
     keyword: str = "",
     path: str = "",
     room: str = "",
@@ -113,13 +115,19 @@ def run_tests(
     """
     import os
     import sys
+    from pathlib import Path
 
     from lab.dev import beforehand, selection, shell
     from trimtab import doctor, paths, system
     from trimtab.cli._engine import build_engine
     from trimtab.cli._progress import shown
+    from trimtab.cli.debug import repeat_case
     from trimtab.errors import MissingRequirementError, UsageError
 
+    if case:
+        build_engine()
+        repeat_case(Path(case), device)
+        return
     selected = bool(fast or device or keyword or path or room or changed)
     runs = [selection.ChosenTests((path,) if path else ())]
     if room:

@@ -79,6 +79,19 @@ def test_times_that_differ_from_run_to_run_are_told(tmp_path: Path) -> None:
     assert "10.0 times their median: another program, throttling" in slow.why
 
 
+def test_page_faults_and_throttling_are_reasons(tmp_path: Path) -> None:
+    program = planned(tmp_path)
+    index = largest(program, "conv")
+    timed = events(program, {index: 3.0})
+    for event in timed:
+        event["counters"] = [[12 if event["index"] == index else 0, 5, 5]]
+    costs = slowness.judge(program, A53, "ns", timed, ["the clock fell to 600 MHz"])
+    (slow,) = (one for one in costs if one.is_slow)
+    assert "the device throttled: the clock fell to 600 MHz; 12 page faults" in slow.why
+    refused = [{**event, "counters": [None]} for event in timed]  # by the kernel of a container
+    assert "faults" not in "".join(one.why for one in slowness.judge(program, A53, "ns", refused))
+
+
 def test_without_events_of_operators_there_is_nothing_to_say(tmp_path: Path) -> None:
     assert slowness.judge(planned(tmp_path), A53, "instructions", ()) == []
 

@@ -15,6 +15,8 @@ from trimtab.cli._options import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from trimtab.pipeline.recipe import Recipe
 
 GROUP = "Measure"
@@ -89,7 +91,7 @@ def debug(options: DebugOptions) -> None:
 
     progress = shown(quiet=options.json)
     if not (options.network.model or options.network.profile):
-        _repeat(options)
+        repeat_case(Path(options.case), options.device, as_json=options.json)
         return
     folder = Path(options.case) if options.case else None
     diagnosis = diagnose(options.recipe(), folder, progress, repeat=options.repeat)
@@ -107,18 +109,20 @@ def debug(options: DebugOptions) -> None:
         )
 
 
-def _repeat(options: DebugOptions) -> None:
-    from pathlib import Path
+def repeat_case(folder: Path, device: str = "", *, as_json: bool = False) -> None:
+    """Repeats a saved operator alone, on its device or on another, and prints what is wrong.
 
+    DivergingOperatorError if a result is beyond its bound; errors of the case and of the device.
+    """
     from trimtab import strict_json
     from trimtab.cli._progress import shown
     from trimtab.debug.case import SavedCase
     from trimtab.devices import find_device
     from trimtab.errors import DivergingOperatorError
 
-    case = SavedCase.read(Path(options.case))
-    definition = find_device(options.device or case.device)
-    progress = shown(quiet=options.json)
+    case = SavedCase.read(folder)
+    definition = find_device(device or case.device)
+    progress = shown(quiet=as_json)
     kinds = {"the kernels of its plan": False, "the portable kernels": True}
     wrong = {
         kind: case.repeat(definition, progress, portable=portable)
@@ -126,7 +130,7 @@ def _repeat(options: DebugOptions) -> None:
     }
     rows = [f"{kind}: {why or 'right'}" for kind, why in wrong.items()]
     facts = {"operator": case.operator, "device": definition.name, "wrong": wrong}
-    print(strict_json.dumps(facts, indent=1) if options.json else "\n".join([case.operator, *rows]))
+    print(strict_json.dumps(facts, indent=1) if as_json else "\n".join([case.operator, *rows]))
     if why := next(filter(None, wrong.values()), ""):
         raise DivergingOperatorError(
             why, where=f"{case.operator} on {definition.name}", hint="docs/debugging.md#causes"

@@ -117,7 +117,13 @@ def diagnose(
         compared,
         output,
         comparison.expected.oracle,
-        slowness.judge(built.planned.program, built.planned.loaded.target, dump.unit, dump.timed),
+        slowness.judge(
+            built.planned.program,
+            built.planned.loaded.target,
+            dump.unit,
+            dump.timed,
+            dump.throttled,
+        ),
     )
 
 
@@ -133,15 +139,23 @@ def run_on_device(built: Built, progress: Progress) -> Dump:
         tempfile.TemporaryDirectory(prefix="trimtab-") as name,
         progress.step(f"run it on {definition.name}"),
         definition.open(trust_new=measurement.trust_new) as device,
-        controlled(device, replace(control, governor="keep"), purpose="debug"),
+        controlled(
+            device,
+            replace(control, governor="keep"),
+            threads=built.recipe.threads,
+            purpose="debug",
+            note=progress.note,
+        ) as session,
     ):
         folder = Path(name)
         inputs = [device.push(path).path for path in expected.write_inputs(folder)]
         model = None if built.recipe.embed_model else device.push(built.model).path
         runner = device.push(built.delivered.runner).path
-        command = Command(runner, model, inputs, threads=built.recipe.threads)
+        command = Command(runner, model, inputs, threads=built.recipe.threads, cores=session.cores)
         dump = tensors.fetch(device, command, planned.program, folder)
-        dump.unit, dump.timed = slowness.measure(device, command)
+        with session.launch() as launch:
+            dump.unit, dump.timed = slowness.measure(device, command)
+        dump.throttled = launch.throttled
         return dump
 
 

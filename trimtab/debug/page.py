@@ -108,15 +108,16 @@ def _times(times: Sequence[OperatorTime]) -> list[Table]:
     rows = [
         (
             *(one.index, one.name, one.kernel, one.cost, one.share),
-            *(one.modeled, one.ratio, one.macs, one.bytes),
+            *(one.modeled_cost, one.ratio, one.instructions, one.macs, one.bytes),
         )
         for one in times
     ]
     columns = [
         *(number("#"), Column("operator"), Column("kernel")),
         number(times[0].unit if times else "", ",.0f", key="cost"),
-        *(number("share", ".1%"), number("modeled cycles", ",.0f")),
-        *(number("times of the model", ".2f"), number("MACs", ","), number("bytes", ",")),
+        *(number("share", ".1%"), number("the model's", ",.0f", key="modeled")),
+        *(number("times of the model", ".2f"), number("instructions", ",.0f")),
+        *(number("MACs", ","), number("bytes", ",")),
     ]
     return [Table(columns, rows, "Cost by operator")] if times else []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from trimtab import kernels
@@ -23,6 +23,7 @@ _TIMEOUT_S = 1800.0
 _UNSTEADY = 3.0  # the longest of its times, divided by their median
 _NEAR = 0.7  # of the memory's speed
 _FEW = 8  # channels: no kernel for products has a smaller tile
+_PAGE_FAULTS = "1:2"  # PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS of linux/perf_event.h
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class OperatorTime:
     """The cost of an operator on the device, `cost` in `unit` ("ns", or "instructions" where the
     device is emulated). `modeled`: cycles. `ratio`: the cost divided by that of the model, in which
     half of the network's cycles have at most 1. `macs`: multiply-accumulates; `bytes`: of its
-    operands and results. `why`: what is known about a slow one.
+    operands and results; `instructions`: of the main thread, None if the device counts none. `why`:
+    what is known about a slow one.
     """
 
     index: int
@@ -43,7 +45,13 @@ class OperatorTime:
     ratio: float
     macs: int
     bytes: int
+    instructions: float | None = None
     why: str = ""
+
+    @property
+    def modeled_cost(self) -> float:
+        """What the model says, in the unit of the cost."""
+        return self.cost / self.ratio if self.ratio else 0.0
 
     @property
     def is_slow(self) -> bool:
@@ -55,11 +63,12 @@ def measure(device: Device, command: Command) -> tuple[str, tuple[Event, ...]]:
     """The unit of costs, and the events of a launch that times each operator, or counts its
     instructions on an emulator; without events on an emulator that cannot. RunnerError if it fails.
     """
-    command = replace(command, per_op=True, runs=_RUNS, warmup=_WARMUP)
+    command = replace(command, per_op=True, runs=_RUNS, warmup=_WARMUP, counters=_PAGE_FAULTS)
     if not device.describe().is_emulated:
         unit, launch = "ns", interpret(device.run(command.argv(), timeout_s=_TIMEOUT_S))
     elif isinstance(device, InstructionCounter) and device.can_count_instructions():
-        command, printed = replace(command, runs=1, warmup=0, markers=True), Transcript()
+        command = replace(command, runs=1, warmup=0, counters="", markers=True)
+        printed = Transcript()
         done, _ = device.count_instructions(
             command.argv(), timeout_s=_TIMEOUT_S, transcript=printed
         )
@@ -73,10 +82,14 @@ def measure(device: Device, command: Command) -> tuple[str, tuple[Event, ...]]:
 
 
 def judge(
-    program: Program, target: Target, unit: str, events: Sequence[Event]
+    program: Program,
+    target: Target,
+    unit: str,
+    events: Sequence[Event],
+    throttled: Sequence[str] = (),
 ) -> list[OperatorTime]:
     """The cost of each operator of a planned program beside the model's, in order; empty without
-    events of operators.
+    events of operators. `throttled`: why the device counts as throttled meanwhile.
     """
     samples: dict[int, list[Event]] = {}
     for event in events:
@@ -104,8 +117,15 @@ def judge(
             ratio=cost / (scale * modeled[i]) if scale and modeled[i] else 0.0,
             macs=inspection.macs(program, op),
             bytes=sum(var.bytes for var in used),
+            instructions=_median(event["instructions"] for event in samples[i]),
         )
-        rows.append(replace(row, why=_why(row, program, target, times[i])) if row.is_slow else row)
+        if row.is_slow:
+            why = [f"the device throttled: {reason}" for reason in throttled]
+            why += _reasons(row, program, target, samples[i])
+            row = replace(
+                row, why="; ".join(why) or "unknown: ./inv tune measures other kernels for it"
+            )
+        rows.append(row)
     return rows
 
 
@@ -122,13 +142,26 @@ def _scale(costs: Mapping[int, float], modeled: Mapping[int, float]) -> float:
     return 0.0
 
 
-def _why(row: OperatorTime, program: Program, target: Target, times: Sequence[float]) -> str:
+def _median(values: Iterable[float | None]) -> float | None:
+    """The median of what was counted; None if nothing was."""
+    counted = [value for value in values if value is not None]
+    return statistics.median(counted) if counted else None
+
+
+def _reasons(
+    row: OperatorTime, program: Program, target: Target, samples: Sequence[Event]
+) -> list[str]:
     """Known reasons for a slow operator, in words."""
-    reasons = []
-    if max(times) > _UNSTEADY * row.cost:
+    reasons, longest = [], max(float(event[row.unit]) for event in samples)
+    if longest > _UNSTEADY * row.cost:
         reasons.append(
-            f"its times are unsteady, up to {max(times) / row.cost:.1f} times their median: "
+            f"its times are unsteady, up to {longest / row.cost:.1f} times their median: "
             "another program, throttling, or a thread that moved to another core"
+        )
+    readings = (reading for event in samples for reading in event.get("counters", ()))
+    if faults := _median(reading and reading[0] for reading in readings):
+        reasons.append(
+            f"{faults:,.0f} page faults in a run: its memory was taken away, and is mapped again"
         )
     kernel = kernels.inventory().get(row.kernel)
     if kernel and kernel.isa == "portable":
@@ -142,4 +175,4 @@ def _why(row: OperatorTime, program: Program, target: Target, times: Sequence[fl
     shape = program.vars[op.outputs[0]].shape
     if row.macs and len(shape) == 4 and shape[1] < _FEW:
         reasons.append(f"{shape[1]} channels of its result fill a part of a tile")
-    return "; ".join(reasons) or "unknown: ./inv tune measures other kernels for it"
+    return reasons

@@ -5,7 +5,7 @@ runtime/app/tensors.h).
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,8 @@ class Result:
 @dataclass
 class Dump:
     """The yield of one launch or several: all results by (operator, output), the raw outputs of the
-    network, and the events of the last launch. `unit` and `timed`: see `slowness.measure`.
+    network, and the events of the last launch. `unit` and `timed`: see `slowness.measure`;
+    `throttled`: why the device counts as throttled meanwhile.
     """
 
     results: dict[tuple[int, int], Result] = field(default_factory=dict)
@@ -55,6 +56,7 @@ class Dump:
     events: tuple[Event, ...] = ()
     unit: str = "ns"
     timed: tuple[Event, ...] = ()
+    throttled: Sequence[str] = ()
 
 
 def read(data: bytes) -> Iterator[Result]:
