@@ -59,3 +59,19 @@ def test_a_power_that_stands_still_is_told(tmp_path: Path) -> None:
     (source,) = energy.rows(record(tmp_path, {"inferences": 2, "idle": [], "busy": busy})) or ()
     assert source.joules == pytest.approx(29)
     assert "its reading stood still for 29 s" in source.note
+
+
+def test_joules_have_an_interval_and_their_halves_are_compared(tmp_path: Path) -> None:
+    def power(start: int, watts: list[float]) -> list[list[Any]]:
+        """Samples four times a second: two seconds of each power."""
+        steps = [round(w * 1e6) + i % 2 for w in watts for i in range(8)]
+        return [[start + i / 4, SourceKind.POWER, "ina", w, 0, ""] for i, w in enumerate(steps)]
+
+    busy, idle = [3.0, 3.1, 2.9, 3.0, 3.0, 3.2, 3.3, 3.1, 3.2, 3.2], [1.0, 1.2, 0.8, 1.0, 1.0] * 2
+    event = {"inferences": 20, "idle": power(0, idle), "busy": power(100, busy)}
+    (source,) = energy.rows(record(tmp_path, event)) or ()
+    assert source.joules == pytest.approx(3.1, rel=0.02)  # 20 s of 20 inferences
+    # scipy.stats.t.interval(0.95, 9, scale=scipy.stats.sem(busy)), and of idle
+    assert source.error == pytest.approx(0.0893, rel=0.2)
+    assert source.error_above_idle == pytest.approx(0.1315, rel=0.2)
+    assert source.halves == pytest.approx(16 / 15 - 1, rel=0.2)

@@ -22,7 +22,7 @@ from tests.devices.conftest import require
 from tests.small_programs import Net
 from trimtab import files
 from trimtab.errors import MissingRequirementError, ResultError, VerificationError
-from trimtab.verification import checks, rebuild, signature, statement
+from trimtab.verification import checks, page, rebuild, signature, statement
 from trimtab.verification.difference import first_difference
 
 RECIPE: dict[str, Any] = {"recipe": {"model": "net"}, "sources": {}, "paced": False}
@@ -116,6 +116,19 @@ def test_the_key_of_a_good_signature_is_told(
     signers = tmp_path / "signers"
     signers.write_text(f"ann@example.org {key.with_suffix('.pub').read_text()}")
     assert f"{fingerprint} of ann@example.org" in checks.check_signature(folder, signers)
+
+
+def test_a_page_shows_the_signer_the_files_and_the_facts(key: Path, tmp_path: Path) -> None:
+    folder = delivery(tmp_path / "out")
+    signed(folder, key)
+    text = page.to_html(folder, checks.check_signature(folder), None, None)
+    listed = subprocess.run(
+        ["ssh-keygen", "-lf", str(key)], capture_output=True, text=True, check=True
+    )
+    assert listed.stdout.split()[1] in text
+    for name in ("trimtab-run", "build.json"):
+        assert files.sha256(folder / name) in text
+    assert "urn:trimtab:build:v1" in text
 
 
 def swap_binary(target: Path) -> None:

@@ -27,8 +27,15 @@ class VerifyOptions:
         "the public half of one that the agent has, or a secret one of minisign"
     )
     rebuild: bool = option("build it again and compare; --no-rebuild checks signatures alone", True)
+    output: str = option("also write a page about the statement and the files: FILE.html")
     results: str = option(RESULTS_HELP)
     json: bool = option("print JSON", False)
+
+    def validate(self) -> None:
+        """ResultError if the page cannot be written."""
+        from trimtab.reports.rendering import check_output
+
+        check_output(self.output)
 
 
 @command(VerifyOptions, engine=True)
@@ -37,19 +44,21 @@ def verify(options: VerifyOptions) -> None:
     from trimtab import files, strict_json
     from trimtab.cli._progress import shown
     from trimtab.errors import VerificationError
-    from trimtab.verification import checks, signature, statement
+    from trimtab.verification import checks, page, signature, statement
 
     target, reports = _found(options.target, options.results), _reports(options.report)
     recorded = checks.recorded_build(target)
     facts: dict[str, object] = {}
+    signers = Path(options.signers).expanduser() if options.signers else None
+    table = None
     if not options.sign:
-        signers = Path(options.signers).expanduser() if options.signers else None
         facts["signed"] = checks.check_signature(target, signers, reports)
     if options.rebuild:
         outcome = checks.compare(recorded, options.model, shown(quiet=options.json))
-        facts["files"] = strict_json.loads(outcome.table.json())
+        table = outcome.table
+        facts["files"] = strict_json.loads(table.json())
         if not options.json:
-            print(f"{outcome.table.text()}\n")
+            print(f"{table.text()}\n")
         if outcome.difference:
             raise VerificationError(
                 f"the recipe gives other bytes; the first difference is in {outcome.difference}",
@@ -60,6 +69,9 @@ def verify(options: VerifyOptions) -> None:
         envelope = signature.sign(statement.about(target, reports), Path(options.sign).expanduser())
         files.write_text(statement.place(target), envelope)
         facts["signed"] = f"written: {statement.place(target)}"
+    if options.output:
+        text = page.to_html(target, str(facts["signed"]), table, signers)
+        files.write_text(Path(options.output), text)
     print(strict_json.dumps(facts, indent=1) if options.json else facts["signed"])
 
 

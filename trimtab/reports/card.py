@@ -117,7 +117,7 @@ def _cells(entry: CardEntry) -> list[str]:
     once = [_first(run, key) for key in ("cpu", "first", "load")]
     memory = [_bytes(run, "shipped_bytes"), _bytes(run, "peak_bytes")]
     joules = [
-        f"{fmt.amount(source.joules, 'J')} ({source.source})"
+        f"{fmt.joules(source.joules, source.error)} ({source.source})"
         for source in run.energy or ()
         if source.joules is not None
     ]

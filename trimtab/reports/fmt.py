@@ -41,6 +41,12 @@ def amount(number: float | None, unit: str) -> str:
     return f"{number / factor:.3g} {prefix}{unit}"
 
 
+def joules(number: float | None, error: float | None) -> str:
+    """Joules with half of their interval, if that is known."""
+    known = f" ± {amount(error, 'J')}" if number is not None and error is not None else ""
+    return amount(number, "J") + known
+
+
 def interval(bounds: Interval, unit: Unit) -> str:
     """The interval `bounds`, "exact" if it is a single value."""
     if bounds.low == bounds.high:

@@ -356,13 +356,15 @@ def _energy(rows: Sequence[SourceEnergy]) -> Table:
     cells = [
         [
             row.source,
-            *(fmt.amount(joules, "J") for joules in (row.joules, row.joules_above_idle)),
+            fmt.joules(row.joules, row.error),
+            fmt.joules(row.joules_above_idle, row.error_above_idle),
             *(fmt.amount(watts, "W") for watts in (row.watts, row.idle_watts)),
+            fmt.MISSING if row.halves is None else f"{100 * row.halves:+.2g} %",
             row.note,
         ]
         for row in rows
     ]
-    columns = ["per inference", "above idle", "power", "idle", "note"]
+    columns = ["per inference", "above idle", "power", "idle", "second half", "note"]
     return _numbers("Energy", "source", columns, cells)
 
 

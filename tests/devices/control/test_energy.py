@@ -249,6 +249,7 @@ def test_an_inference_has_its_share_of_the_energy_and_of_that_above_idle(
     assert row.joules_above_idle == pytest.approx(0.4)
     assert row.watts == pytest.approx(3)
     assert row.idle_watts == pytest.approx(1)
+    assert (row.error, row.error_above_idle, row.halves) == pytest.approx((0, 0, 0), abs=1e-9)
 
 
 @pytest.mark.parametrize("name", [n for n in reports.names() if reports.find(n).IS_WHOLE])

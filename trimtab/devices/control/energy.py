@@ -15,6 +15,7 @@ of the idle baseline as well.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import re
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from enum import StrEnum
 from trimtab.devices import facts, scripts
 
 MIN_UPDATES = 20
+PARTS = 10  # of a span, whose powers tell how steady it is
 _MAX_SAMPLES = 1_000_000
 _PREFIX = "trimtab-energy"
 
@@ -59,7 +61,8 @@ class EnergyReading:
     """The energy of a span of `seconds` by one source.
 
     `joules` is None if the source is of no use, and `why` says why. `updates`: the number of
-    changes of its value.
+    changes of its value. `parts`: the average power in each of `PARTS` parts of the span; empty if
+    it is coarse.
     """
 
     source: str
@@ -67,6 +70,7 @@ class EnergyReading:
     seconds: float
     updates: int
     why: str = ""
+    parts: tuple[float, ...] = ()
 
     @property
     def watts(self) -> float | None:
@@ -114,7 +118,18 @@ def integrate(samples: Sequence[EnergySample]) -> tuple[EnergyReading, ...]:
     by_source: dict[tuple[str, SourceKind], list[EnergySample]] = {}
     for sample in samples:
         by_source.setdefault((sample.source, sample.kind), []).append(sample)
-    return tuple(_reading(source, kind, group) for (source, kind), group in by_source.items())
+    return tuple(_parted(source, kind, group) for (source, kind), group in by_source.items())
+
+
+def _parted(source: str, kind: SourceKind, samples: Sequence[EnergySample]) -> EnergyReading:
+    """The reading of a source, with those of its parts."""
+    whole = _reading(source, kind, samples)
+    if whole.joules is None or whole.is_coarse:
+        return whole
+    ends = [(len(samples) - 1) * i // PARTS for i in range(PARTS + 1)]
+    parts = (_reading(source, kind, samples[a : b + 1]) for a, b in itertools.pairwise(ends))
+    watts = tuple(part.watts for part in parts if part.watts is not None)
+    return dataclasses.replace(whole, parts=watts if len(watts) == PARTS else ())
 
 
 def _reading(source: str, kind: SourceKind, samples: Sequence[EnergySample]) -> EnergyReading:
