@@ -50,7 +50,7 @@ class OperatorTime:
 
     @property
     def modeled_cost(self) -> float:
-        """What the model says, in the unit of the cost."""
+        """The cost by the model, in the same unit."""
         return self.cost / self.ratio if self.ratio else 0.0
 
     @property

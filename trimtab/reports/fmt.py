@@ -43,8 +43,8 @@ def amount(number: float | None, unit: str) -> str:
 
 def joules(number: float | None, error: float | None) -> str:
     """Joules with half of their interval, if that is known."""
-    known = f" ± {amount(error, 'J')}" if number is not None and error is not None else ""
-    return amount(number, "J") + known
+    half = f" ± {amount(error, 'J')}" if number is not None and error is not None else ""
+    return amount(number, "J") + half
 
 
 def interval(bounds: Interval, unit: Unit) -> str:
