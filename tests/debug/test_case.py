@@ -6,17 +6,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from invoke.context import Context
 
+from lab.dev.tasks import run_tests
 from tests.debug.networks import small
 from trimtab import passes
 from trimtab.debug import regions
 from trimtab.debug.case import SavedCase
-from trimtab.errors import ModelFileError
+from trimtab.errors import DivergingOperatorError, ModelFileError
 from trimtab.pipeline.recipe import Recipe
 from trimtab.planner.plan_file import Choice, Plan
 
 
-def saved(folder: Path) -> SavedCase:
+def saved(folder: Path, cpu: str = "zen4") -> SavedCase:
     """A case of the pooling of the small network, with a plan of that and of another operator."""
     program = passes.optimize(small())
     pool = next(op for op in program.ops if op.type == "max_pool")
@@ -24,7 +26,7 @@ def saved(folder: Path) -> SavedCase:
     part = regions.region(program, {*pool.inputs}, pool.outputs)
     plan = Plan(operators={pool.name: Choice(), "another": Choice()})
     right = [np.zeros((1, 32, 4, 3), np.float32)]
-    case = SavedCase.of(part, {pool.inputs[0]: x}, right, plan, Recipe(cpu="zen4"), "max_pool m")
+    case = SavedCase.of(part, {pool.inputs[0]: x}, right, plan, Recipe(cpu=cpu), "max_pool m")
     case.write(folder)
     return case
 
@@ -41,9 +43,23 @@ def test_a_case_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert "another" not in again.plan.operators
 
 
-def test_a_folder_that_is_no_case_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_case_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trimtab.cli._engine.build_engine", lambda: None)
     with pytest.raises(ModelFileError, match="no case"):
-        SavedCase.read(tmp_path)
+        run_tests(Context(), device="local", case=str(tmp_path))
+
+
+@pytest.mark.build
+def test_the_task_of_tests_repeats_a_case_on_a_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved(tmp_path / "case", cpu="")
+    monkeypatch.setattr("trimtab.cli._engine.build_engine", lambda: None)
+    with pytest.raises(DivergingOperatorError, match="max_pool m on local"):  # zeros are expected
+        run_tests(Context(), device="local", case=str(tmp_path / "case"))
+    assert "the kernels of its plan: element" in capsys.readouterr().out
 
 
 def test_a_case_whose_arrays_do_not_fit_is_refused(tmp_path: Path) -> None:
