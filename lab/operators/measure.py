@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import mean, median
+from statistics import mean
 from typing import Any
 
 from lab.experiment import Experiment, FigureRow, computed, figure, figure_row, text
@@ -34,7 +34,8 @@ class OperatorRow(FigureRow):
     the machine was busy.
 
     `waited`: the largest mean share of a block of an engine for which its threads were ready and
-    had no core; `error`: of trimtab, relative to the largest magnitude of the output.
+    had no core; `error`: of trimtab, relative to the largest magnitude of the output; `samples`:
+    nanoseconds of an inference in each block, by the figure that follows from them.
     """
 
     case: str = text("case")
@@ -45,6 +46,7 @@ class OperatorRow(FigureRow):
     openvino_ms: float | None = figure("OpenVINO", ".3f", digits=4, absent="-")
     waited: float = figure("waited", ".0%", digits=3)
     error: float = figure()
+    samples: Mapping[str, Sequence[Sequence[float]]] = figure(default_factory=dict)
     ratio: float = computed(
         "ratio",
         ".2f",
@@ -174,8 +176,8 @@ def _of_one(
             engine.run()
         able = [*able[1:], able[0]]
     waited = max(mean(engine.waited) for engine in able)
-    best = min if waited > waiting.BUSY else median
-    ms = {f"{engine.name}_ms": best(engine.ns) / 1e6 for engine in able}
+    samples = {f"{engine.name}_ms": [[round(ns)] for ns in engine.ns] for engine in able}
+    ms = {name: waiting.typical(rounds, waited) / 1e6 for name, rounds in samples.items()}
     absent = {f"{name}_ms": None for name in PEERS}
     return [
         OperatorRow(
@@ -184,6 +186,7 @@ def _of_one(
             threads=threads,
             waited=waited,
             error=float(f"{errors[US]:.2g}"),
+            samples=samples,
             **{**absent, **ms},  # type: ignore[arg-type]
         )
     ]

@@ -49,7 +49,8 @@ class PeersRow(FigureRow):
     included; `shipped_bytes`: the model's files, as a user of the engine would ship them; `waited`:
     the largest mean share of time for which an engine had no core, of all engines on the network:
     on a busy machine, `median_ms` is that of the fastest round; `weights_bytes`: of the ONNX model;
-    `loads`: of fresh processes, whose medians count; `run_ns`: steady-state inferences.
+    `loads`: of fresh processes, whose medians count; `samples`: nanoseconds of the steady-state
+    inferences of each round, which `median_ms` follows from.
     """
 
     network: str = text("network")
@@ -66,7 +67,7 @@ class PeersRow(FigureRow):
     waited: float = figure(digits=3, default=0.0)
     weights_bytes: int = figure(default=0, stored=False)
     loads: tuple[LoadFigures, ...] = figure(default=(), stored=False)
-    run_ns: tuple[int, ...] = figure(default=(), stored=False)
+    samples: Mapping[str, Sequence[Sequence[int]]] = figure(default_factory=dict)
 
     @classmethod
     def of(
@@ -82,12 +83,9 @@ class PeersRow(FigureRow):
         """
         peak = statistics.median(load.peak_bytes for load in loads)
         run_ns = [ns for block in rounds for ns in block]
-        typical = statistics.median(run_ns)
-        if waited > waiting.BUSY:
-            typical = min(statistics.median(block) for block in rounds)
         return cls(
             *case,
-            median_ms=typical / 1e6,
+            median_ms=waiting.typical(rounds, waited) / 1e6,
             quartiles_ms=[round(float(q) / 1e6, 4) for q in np.percentile(run_ns, (25, 75))],
             minimum_ms=min(run_ns) / 1e6,
             start_ms=statistics.median(load.create_ns + load.first_ns for load in loads) / 1e6,
@@ -98,7 +96,7 @@ class PeersRow(FigureRow):
             waited=waited,
             weights_bytes=weights_bytes,
             loads=tuple(loads),
-            run_ns=tuple(run_ns),
+            samples={"median_ms": [list(block) for block in rounds]},
         )
 
 

@@ -106,7 +106,9 @@ def _on_one(
         if scope.precision == "f16":  # tells the range of the inputs, which are standard normal
             samples = str(converted.normal_samples(Path(recipe.model), Path(folder)))
             whole = replace(whole, calibration=Calibration(samples))
-        built = build_for(ready_device(definition, whole.toolchain), whole, progress)
+        wait_s = whole.measurement.settings.control.wait_s if whole.measurement else 0.0
+        room = ready_device(definition, whole.toolchain, wait_s=wait_s)
+        built = build_for(room, whole, progress)
     with definition.open() as device, _DeviceRounds(device, built, scope, progress) as one:
         return one.run(cache, left_out)
 

@@ -1,5 +1,5 @@
 """How busy the machine was while engines were timed: the share of its time for which a thread of an
-engine was ready and had no core.
+engine was ready and had no core; and the time that counts then.
 """
 
 from __future__ import annotations
@@ -9,6 +9,13 @@ from statistics import median
 
 BUSY = 0.02
 """The share from which on others disturb the times of an engine."""
+
+
+def typical(rounds: Sequence[Sequence[float]], waited: float) -> float:
+    """The median of the times of all rounds; on a busy machine that of the fastest round."""
+    if waited > BUSY:
+        return min(median(block) for block in rounds)
+    return median(time for block in rounds for time in block)
 
 
 def sentence(shares: Sequence[float], unit: str) -> str:

@@ -55,6 +55,11 @@ def small_model(tmp_path: Path) -> Path:
     return path
 
 
+def timed(row: PeersRow) -> list[int]:
+    """The steady-state inferences of a row."""
+    return [ns for block in row.samples["median_ms"] for ns in block]
+
+
 @dataclass
 class FakeEngine:
     """Reports a given duration; logs its rounds."""
@@ -137,7 +142,7 @@ def test_a_peer_that_fails_is_left_out_and_named(model: Path, tmp_path: Path) ->
 def test_a_peer_that_dies_between_inferences_is_left_out(model: Path, tmp_path: Path) -> None:
     engines = FakeEngines({"ncnn": 1_000, "trimtab": 1_000}, turns={"ncnn": 1})
     outcome = compare(ComparisonScope([model], rounds=3), engines, tmp_path)
-    assert [(r.engine, len(r.run_ns)) for r in outcome.results] == [("trimtab", 12)]
+    assert [(r.engine, len(timed(r))) for r in outcome.results] == [("trimtab", 12)]
     assert outcome.left_out == ("ncnn: it ended: killed",)
     assert "close ncnn" in engines.log[-2:]
 
@@ -225,7 +230,7 @@ def test_tables_have_ratios_to_the_best_peer_and_their_geometric_mean() -> None:
 def test_json_has_every_sample_and_the_figures() -> None:
     outcome = PeerComparison(VERSIONS, (result("a", "trimtab", 1, 2.0),), ())
     (row,) = json.loads(json.dumps(report.facts(outcome)))["results"]
-    assert row["run_ns"] == [2_000_000]
+    assert row["samples"] == {"median_ms": [[2_000_000]]}
     assert row["start_ms"] == 8.0
     assert row["loads"][0]["peak_bytes"] == 2_000_100
 
@@ -275,9 +280,9 @@ def test_a_real_peer_and_trimtab_compute_the_same_in_processes_of_their_own(
     assert [r.engine for r in outcome.results] == ["onnxruntime", "trimtab"]
     for measured in outcome.results:
         assert measured.error < 1e-6
-        assert len(measured.run_ns) == 8
+        assert len(timed(measured)) == 8
         assert len(measured.loads) == LOADS
-        assert min(measured.run_ns) > 0
+        assert min(timed(measured)) > 0
         assert measured.beyond_weights_bytes > 0
         assert measured.peak_bytes > measured.weights_bytes
     assert outcome.results[0].shipped_bytes == model.stat().st_size

@@ -80,6 +80,22 @@ def test_what_the_rows_of_a_result_are_is_told() -> None:
     assert kind("./inv x", p50_ns=4.0) == kind("./inv x", ratio=1.1) == evidence.TIMES
     assert kind("./inv x", count=4, p50_ns=None) == evidence.COUNTS
     assert kind("", ms=4.0) == evidence.GATHERED
+    samples = {"ms": [[1_000_000, 3_000_000], [2_000_000, 2_400_000]]}
+    assert kind("./inv x", ms=2.2, samples=samples) == evidence.SAMPLES
+
+
+@pytest.mark.parametrize(
+    ("ms", "waited", "wrong"),
+    [
+        (2.2, 0.0, ""),  # the median of all
+        (2.0, 0.5, ""),  # that of the fastest round, on a busy machine
+        (2.1, 0.0, "ms is 2.1, by its samples 2.2"),
+    ],
+)
+def test_times_follow_from_their_samples(ms: float, waited: float, wrong: str) -> None:
+    samples = {"ms": [[1_000_000, 3_000_000], [2_000_000, 2_400_000]]}
+    row = {"ms": ms, "waited": waited, "samples": samples}
+    assert evidence.unfounded(Results(command="./inv x", versions={}, rows=[row])) == wrong
 
 
 def test_every_result_of_this_checkout_is_as_its_command_wrote_it() -> None:

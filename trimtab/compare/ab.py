@@ -82,8 +82,10 @@ def compare(request: AbRequest, folder: Path, progress: Progress = SILENT) -> Ab
     arms = []
     for name, arm in (("A", request.a), ("B", request.b)):
         with progress.step(f"{name}: {arm.what}"):
-            trust = request.trust_new
-            arms.append(prepare_arm(arm, definition, folder, progress, trust_new=trust))
+            trust, wait_s = request.trust_new, request.settings.control.wait_s
+            arms.append(
+                prepare_arm(arm, definition, folder, progress, trust_new=trust, wait_s=wait_s)
+            )
     floor = noise_floor.read(definition.name, floors_folder())
     with definition.open(trust_new=request.trust_new) as device:
         return measure(device, arms, request, folder, floor, progress)

@@ -60,6 +60,7 @@ def prepare_arm(
     progress: Progress = SILENT,
     *,
     trust_new: bool = False,
+    wait_s: float = 0.0,
 ) -> PreparedArm:
     """Builds a model, or loads an existing build; past runs are searched in `folder`.
 
@@ -75,7 +76,7 @@ def prepare_arm(
         recipe = replace(recipe, measurement=MeasurementRequest(definition.name)).on_device(
             definition
         )
-        room = ready_device(definition, recipe.toolchain, trust_new=trust_new)
+        room = ready_device(definition, recipe.toolchain, trust_new=trust_new, wait_s=wait_s)
         built = build_for(room, recipe, progress)
         return PreparedArm(*archived(built, progress), recipe.threads)
     if path.is_dir():
