@@ -63,7 +63,7 @@ def network(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
             archive.writestr("empty.txt", package)
         return path
 
-    monkeypatch.setattr(on_device, "ready_device", lambda *_: None)
+    monkeypatch.setattr(on_device, "ready_device", lambda *_, **__: None)
     monkeypatch.setattr(on_device, "build_for", build)
     monkeypatch.setattr(on_device, "archived", lambda *_: (make_subject(tmp_path), make_golden()))
     monkeypatch.setattr(wheels, "download", download)
