@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "runtime/api/trimtab.h"
+
 namespace py = pybind11;
 
 namespace {
@@ -178,11 +180,25 @@ py::tuple CodedPanels(const Bytes& symbols, const std::vector<size_t>& sizes,
                         py::array_t<uint32_t>(panels, starts.data()));
 }
 
+// The model file that a difference makes of an old one; ValueError if it cannot be applied.
+py::array ApplyDelta(const Bytes& old, const Bytes& delta) {
+  const auto size = [](const Bytes& bytes) { return static_cast<size_t>(bytes.size()); };
+  size_t new_bytes = 0;
+  trimtab_apply_delta(old.data(), size(old), delta.data(), size(delta), nullptr, &new_bytes);
+  py::array_t<uint8_t> model(static_cast<py::ssize_t>(new_bytes));
+  const int status = trimtab_apply_delta(old.data(), size(old), delta.data(), size(delta),
+                                         model.mutable_data(), &new_bytes);
+  if (status == TRIMTAB_BAD_ARGUMENT) throw std::invalid_argument("the old file is another one");
+  if (status != TRIMTAB_OK) throw std::invalid_argument("the difference is damaged");
+  return model;
+}
+
 }  // namespace
 
 void DefineWeights(py::module_& module) {
   module.def("store_panels", &StorePanels, py::arg("w"), py::arg("groups"), py::arg("panel"),
              py::arg("padded"));
   module.def("coded_panels", &CodedPanels, py::arg("symbols"), py::arg("sizes"), py::arg("counts"));
+  module.def("apply_delta", &ApplyDelta, py::arg("old"), py::arg("delta"));
   module.def("scaled_rows", &ScaledRows, py::arg("w"), py::arg("factors"));
 }

@@ -98,6 +98,14 @@ int trimtab_open_mapped(const void* data, size_t size, const trimtab_options* op
 int trimtab_verify(trimtab_model* model);
 void trimtab_close(trimtab_model* model);
 
+/* Makes a model file from an earlier one and their difference (./inv delta OLD NEW), and checks the
+ * result. `model_bytes`: the capacity of `model`, then the size of the new file.
+ * TRIMTAB_BAD_ARGUMENT if the capacity is smaller, `model` is null, or `old_model` is not the file
+ * that the difference is from; TRIMTAB_BAD_FILE if difference or result are damaged: `model` must
+ * not be used then. */
+int trimtab_apply_delta(const void* old_model, size_t old_bytes, const void* delta,
+                        size_t delta_bytes, void* model, size_t* model_bytes);
+
 uint32_t trimtab_input_count(const trimtab_model* model);
 uint32_t trimtab_output_count(const trimtab_model* model);
 int trimtab_input(const trimtab_model* model, uint32_t index, trimtab_tensor* tensor);

@@ -14,7 +14,7 @@ from tests.devices.conftest import require
 from trimtab.errors import BuildError, TtmError, UsageError
 from trimtab.pipeline.built import build
 from trimtab.pipeline.loaded import load
-from trimtab.pipeline.pack import pack
+from trimtab.pipeline.pack import models, pack
 from trimtab.pipeline.planned import plan
 from trimtab.pipeline.recipe import Recipe
 from trimtab.pipeline.resolve import model_path
@@ -71,6 +71,31 @@ def test_only_intact_models_and_builds_are_packed(model: Path, tmp_path: Path) -
     with pytest.raises(BuildError, match=r"build\.json"):
         pack(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["damaged.ttm"]
+
+
+def built_folder(folder: Path, **contents: bytes) -> Path:
+    """A folder with the record of these files, as `build` delivers one."""
+    folder.mkdir()
+    names = {"runner": "trimtab-run", "model": "net.ttm"}
+    record = {}
+    for key, content in contents.items():
+        (folder / names[key]).write_bytes(content)
+        record[names[key]] = {"sha256": hashlib.sha256(content).hexdigest()}
+    (folder / "build.json").write_text(json.dumps({"files": record}))
+    return folder
+
+
+def test_two_builds_have_a_difference_if_their_runners_are_equal(tmp_path: Path) -> None:
+    old = built_folder(tmp_path / "old", runner=b"r", model=b"a")
+    new = built_folder(tmp_path / "new", runner=b"r", model=b"b")
+    assert models(old, new) == (old / "net.ttm", new / "net.ttm")
+    assert models(old / "net.ttm", new / "net.ttm") == (old / "net.ttm", new / "net.ttm")
+    other = built_folder(tmp_path / "other", runner=b"another", model=b"b")
+    with pytest.raises(UsageError, match="runners of these builds differ"):
+        models(old, other)
+    embedded = built_folder(tmp_path / "embedded", runner=b"r")
+    with pytest.raises(UsageError, match="no model file"):
+        models(old, embedded)
 
 
 @pytest.mark.build

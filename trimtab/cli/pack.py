@@ -1,4 +1,4 @@
-"""Compresses what is deployed."""
+"""Compresses what is deployed, and writes what an update sends."""
 
 from __future__ import annotations
 
@@ -34,3 +34,28 @@ def pack(options: PackOptions) -> None:
     print(f"holds: {', '.join(packed.content)} ({packed.content_bytes:,} bytes)")
     print(f"sha256: {packed.sha256}")
     print(f"unpack: {packed.unpack}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeltaOptions:
+    """Options of `delta`."""
+
+    old: str = argument("a .ttm file that devices have, or the folder of its build")
+    new: str = argument("the file or build that is to replace it")
+    output: str = option("file to write; default: NEW.delta")
+
+
+@command(DeltaOptions, engine=True)
+def delta(options: DeltaOptions) -> None:
+    """Write the difference of two models, which trimtab_apply_delta of the C API applies."""
+    from pathlib import Path
+
+    from trimtab.modelfile import delta as differences
+    from trimtab.pipeline import pack as packing
+
+    old, new = packing.models(Path(options.old), Path(options.new))
+    output = Path(options.output) if options.output else new.with_name(f"{new.name}.delta")
+    size = differences.write(old, new, output)
+    share = size / new.stat().st_size
+    print(f"written: {output} ({size:,} bytes, {share:.1%} of {new.name})")
+    print(f"applied to {old}, it makes {new.name}: trimtab_apply_delta (docs/embedding.md)")

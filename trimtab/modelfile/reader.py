@@ -57,6 +57,13 @@ def read(path: Path) -> Program:
 
     TtmError if the file is damaged, or has another version or another schema.
     """
+    image = read_image(path)
+    drop_pages(image)
+    return decode(image, path.stem, str(path))
+
+
+def read_image(path: Path) -> Image:
+    """The bytes of a .ttm file, mapped; errors as in `read`."""
     try:
         image = map_file(path)
     except OSError as e:
@@ -66,8 +73,7 @@ def read(path: Path) -> Program:
             hint="check the path and its permissions",
         ) from None
     check(image, str(path))
-    drop_pages(image)
-    return decode(image, path.stem, str(path))
+    return image
 
 
 def from_bytes(data: bytes, name: str) -> Program:

@@ -71,6 +71,26 @@ def pack(source: Path, output: Path | None = None) -> PackedFile:
     )
 
 
+def models(old: Path, new: Path) -> tuple[Path, Path]:
+    """The model files of two builds, or these files themselves.
+
+    UsageError if the builds have different runners, or hold their models; errors of `pack`.
+    """
+    if not (old.is_dir() and new.is_dir()):
+        return old, new
+    before, after = ({path.suffix: path for path in _build_files(f)} for f in (old, new))
+    for folder, built in ((old, before), (new, after)):
+        if ".ttm" not in built:
+            raise UsageError("the build has no model file", where=str(folder))
+    if files.sha256(before[""]) != files.sha256(after[""]):
+        raise UsageError(
+            "the runners of these builds differ, and a difference is of their models",
+            where=str(new),
+            hint="send the new runner, too (./inv pack), and name the .ttm files here",
+        )
+    return before[".ttm"], after[".ttm"]
+
+
 def _build_files(folder: Path) -> list[Path]:
     """The runner of a build and the model beside it, if any; BuildError if they have changed."""
     try:
