@@ -16,12 +16,17 @@ from onnx import TensorProto, helper
 import trimtab
 from tests.bench.fakes import write_record
 from trimtab.bench.protocol import RunOutcome
+from trimtab.cli._options import CalibrationOptions, PrecisionOptions
 from trimtab.cli.card import CardOptions, card
 from trimtab.errors import DeviceError, ResultError, RunnerCrashedError, UsageError
 from trimtab.pipeline import card as pipeline_card
 from trimtab.pipeline.recipe import Recipe
 from trimtab.progress import Progress
 from trimtab.results.records import Status
+
+SAMPLES = PrecisionOptions(
+    samples=CalibrationOptions(calibration="pictures"), budget="top1 >= 99 %"
+)
 
 
 def model(folder: Path) -> Path:
@@ -38,8 +43,8 @@ def test_every_network_is_measured_on_every_device_in_every_precision() -> None:
     options = CardOptions(model=("a.onnx", "b.onnx"), device=("pi4", "local"), threads=2)
     recipes = [*options.recipes()]
     names = [
-        (recipe.model, recipe.measurement.device, precision)
-        for precision, recipe in recipes
+        (recipe.model, recipe.measurement.device, recipe.plan.precision)
+        for recipe in recipes
         if recipe.measurement
     ]
     assert names == [
@@ -48,9 +53,28 @@ def test_every_network_is_measured_on_every_device_in_every_precision() -> None:
         for device in ("pi4", "local")
         for precision in ("f32", "f16", "int8")
     ]
-    _, last = recipes[-1]
+    last = recipes[-1]
     assert last.plan.precision == "int8"
     assert last.threads == 2
+
+
+def test_stored_weights_have_rows_in_the_precisions_that_have_a_choice() -> None:
+    options = CardOptions(
+        model=("a.onnx",), weights=("f32", "bits4", "auto"), prefer="size", samples=SAMPLES
+    )
+    plans = [(recipe.plan, recipe.calibration) for recipe in options.recipes()]
+    assert [
+        (plan.precision, plan.weights_type, data.samples, data.budget) for plan, data in plans
+    ] == [
+        ("f32", "f32", "", ""),
+        ("f32", "bits4", "pictures", ""),
+        ("f32", "auto", "pictures", "top1 >= 99 %"),
+        ("f16", "f32", "pictures", ""),
+        ("f16", "bits4", "pictures", ""),
+        ("f16", "auto", "pictures", "top1 >= 99 %"),
+        ("int8", "f32", "pictures", ""),
+    ]
+    assert {plan.prefer for plan, _ in plans} == {"size"}
 
 
 def test_options_are_checked_before_any_measurement() -> None:

@@ -15,6 +15,7 @@ from tests.quantization.test_quantization import SAMPLES
 from tests.quantization.test_quantization import network as write_network
 from tests.recorded_progress import RecordedProgress
 from tests.small_programs import Net, normal
+from tests.stored_forms import SCALED, half
 from trimtab import passes, quantization
 from trimtab.accuracy import Accuracy, parse_budget
 from trimtab.errors import ModelFileError, PlanError, TrimtabError, UsageError
@@ -164,6 +165,29 @@ def test_f16_has_an_accuracy_on_samples(tmp_path: Path) -> None:
     assert 0 < network.accuracy.max_error < 0.01
 
 
+@pytest.mark.parametrize("form", ["f16", "bits4"])
+def test_smaller_weights_have_an_accuracy_on_samples_and_on_noise(
+    form: str, tmp_path: Path
+) -> None:
+    program = larger()
+    rounded = program.copy()
+    for var in rounded.constants():
+        if len(var.shape) == 4:
+            var.data = {"f16": half, **SCALED}[form](np.asarray(var.data), 0)
+    path = written(LARGER_SAMPLES, tmp_path)
+    held_out = quantization.read_samples(path, program).held_out
+    for calibration, data in (
+        (Calibration(path), held_out),
+        (Calibration(), quantization.noise(program, 2)),
+    ):
+        network = convert(program, Plan(weights_type=form), calibration, A53)
+        assert network.accuracy
+        expected = quantization.compare(program, rounded, data)
+        assert network.accuracy.is_seeded is expected.is_seeded is not bool(calibration)
+        assert network.accuracy.max_error == pytest.approx(expected.max_error, rel=1e-2)
+    assert convert(program, Plan(), Calibration(), A53).accuracy is None
+
+
 @pytest.mark.parametrize(
     ("plan", "options", "text"),
     [
@@ -175,7 +199,8 @@ def test_f16_has_an_accuracy_on_samples(tmp_path: Path) -> None:
         (Plan(), {"samples": "s"}, "samples are for a precision below f32"),
         (Plan(), {"method": "mse"}, "a method and ranges are for a precision below f32"),
         (Plan(), {"budget": "top1 >= 1"}, "a budget is for mixed precision, and this is f32"),
-        (Plan(precision="f16"), {"samples": "s", "method": "mse"}, "f16 has neither"),
+        (Plan(precision="f16"), {"samples": "s", "method": "mse"}, "have neither ranges"),
+        (Plan(weights_type="int8"), {"budget": "top1 >= 1"}, "have neither ranges"),
         (Plan(precision="int8"), {"samples": "s", "method": "guess"}, "unknown calibration method"),
     ],
 )

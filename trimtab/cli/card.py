@@ -11,10 +11,11 @@ from trimtab.cli._command import command, group, option
 from trimtab.cli._options import (
     CAMERA_HELP,
     HEAD_HELP,
+    PREFER_HELP,
     RESULTS_HELP,
     TRUST_HELP,
-    CalibrationOptions,
     ControlOptions,
+    PrecisionOptions,
     RecipeOptions,
     format_of,
 )
@@ -35,6 +36,12 @@ class CardOptions:
     precision: tuple[str, ...] = option(
         f"precision to measure (repeatable); default: {', '.join(_PRECISIONS)}", ()
     )
+    weights: tuple[str, ...] = option(
+        "form of stored weights to measure (repeatable): f32, the default, f16, int8, bits6 to "
+        "bits3, or auto, which takes --budget; other precisions than f32 and f16 have one form",
+        (),
+    )
+    prefer: str = option(PREFER_HELP)
     input: tuple[str, ...] = option(CAMERA_HELP, ())
     head: str = option(HEAD_HELP)
     labels: str = option(
@@ -57,7 +64,7 @@ class CardOptions:
     )
     trust_new: bool = option(TRUST_HELP, False)
     control: ControlOptions = group(ControlOptions)
-    samples: CalibrationOptions = group(CalibrationOptions)
+    samples: PrecisionOptions = group(PrecisionOptions)
     results: str = option(RESULTS_HELP)
     format: str = option(
         "form of the card: terminal, markdown, html or json; default: by the suffix of --output"
@@ -74,7 +81,7 @@ class CardOptions:
             raise UsageError("a card is of a network: which?", hint="./inv card net.onnx")
         self.form()
         check_output(self.output)
-        for _, recipe in self.recipes():
+        for recipe in self.recipes():
             resolve.check(recipe)
 
     def form(self) -> str:
@@ -86,8 +93,8 @@ class CardOptions:
         cards.check_form(form)
         return form
 
-    def recipes(self) -> Iterator[tuple[str, Recipe]]:
-        """A precision and a recipe for each network, device and precision."""
+    def recipes(self) -> Iterator[Recipe]:
+        """A recipe for each network, device, precision and form of stored weights."""
         from dataclasses import replace
 
         from trimtab.bench.jobs import Settings
@@ -104,19 +111,30 @@ class CardOptions:
             control=self.control.read(),
         )
         results = results_folder(self.results)
-        precisions = self.precision or _PRECISIONS
-        for model, device, precision in product(self.model, self.device or ("local",), precisions):
-            plan = read_plan("", precision=precision, threads=self.threads)
+        plans = [
+            read_plan(
+                "",
+                prefer=self.prefer,
+                weights=weights,
+                precision=precision,
+                threads=self.threads,
+            )
+            for precision in self.precision or _PRECISIONS
+            for weights in (self.weights if precision in ("f32", "f16") else ()) or ("",)
+        ]
+        for model, device, plan in product(self.model, self.device or ("local",), plans):
             recipe = RecipeOptions.of(self, model=model).read(plan, self.samples.read())
             measurement = MeasurementRequest(device, settings, results, self.trust_new)
-            calibration = recipe.calibration.for_precision(precision)
+            calibration = recipe.calibration.for_plan(plan)
             recipe = replace(recipe, calibration=calibration, measurement=measurement)
-            yield precision, with_operators(recipe)
+            yield with_operators(recipe)
 
 
 @command(CardOptions, engine=True, short_options=False)
 def card(options: CardOptions) -> None:
-    """Measure networks on boards in each precision, and show size, time, memory and accuracy."""
+    """Measure networks on boards in each precision and form of stored weights, and show size, time,
+    memory and accuracy.
+    """
     from pathlib import Path
 
     from trimtab import labels
@@ -132,12 +150,12 @@ def card(options: CardOptions) -> None:
     recipes = [*options.recipes()]
     folder = labels.read(Path(options.labels)) if options.labels else None
     if folder:
-        view_of(recipes[0][1])
+        view_of(recipes[0])
     progress = shown(quiet=form == "json" and not options.output)
     entries = []
-    for precision, recipe in recipes:
-        with progress.step(f"{recipe.model} in {precision}"):
-            entries.append(entry(recipe, precision, folder, progress))
+    for recipe in recipes:
+        with progress.step(f"{recipe.model} in {recipe.plan.precision}"):
+            entries.append(entry(recipe, folder, progress))
     show(cards.render(cards.Card(entries, peers), form), options.output)
     if not any(one.is_measured for one in entries):
         raise DeviceError(

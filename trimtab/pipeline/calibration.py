@@ -54,15 +54,21 @@ class Calibration:
         samples = self.read(program, progress)
         return weights_search.search(program, plan, samples, bounds, progress, self.head)
 
-    def for_precision(self, precision: str) -> Calibration:
-        """The part that a network of this precision uses; the rest is "". Samples also measure the
-        accuracy of f16.
+    def for_plan(self, plan: Plan) -> Calibration:
+        """The part that a network of this plan uses; the rest is "". Samples also measure the
+        accuracy of f16, and of smaller weights.
         """
-        if precision == "f32":
-            return Calibration(noise=self.noise, head=self.head)
-        if precision == "f16":
-            return Calibration(self.samples, noise=self.noise, head=self.head, views=self.views)
-        return self if precision in ("mixed", "auto") else replace(self, budget="")
+        if plan.precision in ("f32", "f16"):
+            is_exact = plan.precision == plan.weights_type == "f32"
+            return replace(
+                self,
+                samples="" if is_exact else self.samples,
+                method="",
+                ranges="",
+                budget=self.budget if plan.chooses_weights else "",
+                views={} if is_exact else self.views,
+            )
+        return self if plan.precision in ("mixed", "auto") else replace(self, budget="")
 
     def __bool__(self) -> bool:
         return bool(self.samples or self.method or self.ranges or self.budget)

@@ -12,6 +12,7 @@ from trimtab.labels import LabeledFolder, LabelScore, score
 from trimtab.pipeline.loaded import Loaded
 from trimtab.pipeline.measured import bench
 from trimtab.pipeline.recipe import Recipe
+from trimtab.planner.plan_file import WEIGHTS_TYPES
 from trimtab.progress import SILENT, Progress
 from trimtab.results import records
 from trimtab.results.summary import OpCost, Summary, summarize
@@ -21,7 +22,8 @@ CONVERSION, NETWORK, DECODING = "camera conversion", "network", "decoding"
 
 @dataclass(frozen=True)
 class CardEntry:
-    """A network in one precision on one device; without a `run`, the reason why.
+    """A network in one precision, with one form of stored weights, on one device; without a `run`,
+    the reason why.
 
     `parts`: the cost of an inference by part, in the unit of its operators; empty for a network
     without camera and head. `labels`: the accuracy on labeled pictures, None without them.
@@ -34,6 +36,13 @@ class CardEntry:
     reason: str = ""
     parts: tuple[tuple[str, OpCost], ...] = ()
     labels: LabelScore | None = None
+    weights: str = WEIGHTS_TYPES[0]
+
+    @property
+    def computed(self) -> str:
+        """The precision and the stored weights in words."""
+        is_usual = self.weights == WEIGHTS_TYPES[0]
+        return self.precision if is_usual else f"{self.precision}, {self.weights} weights"
 
     @property
     def is_measured(self) -> bool:
@@ -43,22 +52,22 @@ class CardEntry:
         return self.run.status.is_measured or self.run.status is records.Status.THROTTLED
 
 
-def entry(
-    recipe: Recipe, precision: str, folder: LabeledFolder | None, progress: Progress = SILENT
-) -> CardEntry:
+def entry(recipe: Recipe, folder: LabeledFolder | None, progress: Progress = SILENT) -> CardEntry:
     """Builds and measures a recipe; a network or device that refuses it is the entry's reason."""
     assert recipe.measurement is not None, "a card measures"
-    names = Path(recipe.model).stem, recipe.measurement.device, precision
+    weights = recipe.plan.weights_type
+    names = Path(recipe.model).stem, recipe.measurement.device, recipe.plan.precision
     try:
         measured = bench(recipe, progress)
         labels = _labels(measured.built.planned.loaded, folder, progress) if folder else None
     except TrimtabError as error:
         progress.note(f"not measured: {error}")
-        return CardEntry(*names, None, error.what)
+        return CardEntry(*names, None, error.what, weights=weights)
     outcome = measured.outcome
     run = summarize(records.read(outcome.path))
     parts = _parts(measured.built.planned.loaded, run.ops)
-    return CardEntry(*names, run, outcome.error.what if outcome.error else "", parts, labels)
+    reason = outcome.error.what if outcome.error else ""
+    return CardEntry(*names, run, reason, parts, labels, weights)
 
 
 def view_of(recipe: Recipe) -> Camera:

@@ -8,16 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from trimtab.accuracy import Accuracy, AccuracyBound, Search
-from trimtab.errors import UsageError
+from trimtab.errors import PlanError, TrimtabError, UsageError
 from trimtab.pipeline import float16
 from trimtab.pipeline.calibration import Calibration
 from trimtab.planner.plan_file import WEIGHTS_AUTO, WEIGHTS_TYPES, Plan
 from trimtab.planner.precision import AUTO, is_quantized
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
-from trimtab.quantization import Quantized, standard_budget
+from trimtab.quantization import Quantized, compare, noise, standard_budget
 from trimtab.quantization.weights_search import StoredWeights
 from trimtab.target import Target
+
+_SEEDED_SAMPLES = 2  # which measure stored weights if there are no others
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def check(program: Program, plan: Plan, calibration: Calibration) -> None:
     because samples or a budget are missing or not needed.
     """
     precision, is_searched = plan.precision, bool(plan.precisions)
-    if _chooses_weights(plan):
+    if plan.chooses_weights:
         _check_weights(program, plan, calibration)
         return
     if precision == AUTO and not _is_final(program):
@@ -80,9 +82,9 @@ def check(program: Program, plan: Plan, calibration: Calibration) -> None:
                 "this one as it is",
             )
         return
-    if precision == "f32":
+    if precision == plan.weights_type == "f32":
         _check_unused(calibration)
-    elif _is_half(plan, calibration):
+    elif precision == "f32" or _is_half(plan, calibration):
         _check_samples_only(calibration)
     elif precision == "mixed" and not (calibration.budget or is_searched):
         raise UsageError(
@@ -118,7 +120,7 @@ def convert(
     if values exceed the range of f16.
     """
     check(program, plan, calibration)
-    if _chooses_weights(plan):
+    if plan.chooses_weights:
         samples = replace(calibration, budget="") if plan.precision == "f16" else Calibration()
         fixed = replace(plan, weights_type=WEIGHTS_TYPES[0])
         network = convert(program, fixed, samples, target, progress)
@@ -141,7 +143,7 @@ def convert(
             )
         return ConvertedNetwork(program, plan)
     if precision == "f32":
-        return ConvertedNetwork(program, plan)
+        return ConvertedNetwork(program, plan, _stored(program, plan, calibration, progress))
     types = plan.precisions
     if _is_half(plan, calibration):
         checked = float16.check(program, plan, calibration, target, progress)
@@ -156,9 +158,23 @@ def convert(
     )
 
 
-def _chooses_weights(plan: Plan) -> bool:
-    """Whether the stored forms of weights have to be searched."""
-    return plan.weights_type == WEIGHTS_AUTO and not plan.stored
+def _stored(
+    program: Program, plan: Plan, calibration: Calibration, progress: Progress
+) -> Accuracy | None:
+    """The accuracy of a float32 network with the stored weights of `plan`, on held-out samples or
+    on seeded noise; None if they keep their values, or this machine cannot compute it.
+    """
+    if plan.weights_type == WEIGHTS_TYPES[0] or plan.prefer == "load":
+        return None
+    samples = calibration.read(program, progress).held_out if calibration else None
+    try:
+        samples = samples or noise(program, _SEEDED_SAMPLES)
+        return compare(program, program, samples, progress, plan.numbers, calibration.head)
+    except PlanError:
+        raise  # weights do not fit
+    except TrimtabError as error:
+        progress.note(f"the accuracy of these weights is unknown: {error.what}")
+        return None
 
 
 def _check_weights(program: Program, plan: Plan, calibration: Calibration) -> None:
@@ -190,14 +206,16 @@ def _check_unused(calibration: Calibration) -> None:
         what = "samples are" if calibration.samples else "a method and ranges are"
         raise UsageError(
             f"{what} for a precision below f32",
-            hint="--precision int8, or leave out --calibration, --method and --ranges",
+            hint="--precision int8, or leave out --calibration, --method and --ranges; samples "
+            "also measure smaller --weights",
         )
 
 
 def _check_samples_only(calibration: Calibration) -> None:
-    """UsageError for options that have no effect on an f16 network."""
+    """UsageError for options that have no effect on an f16 network, or on smaller weights."""
     if calibration.method or calibration.ranges or calibration.budget:
         raise UsageError(
-            "f16 has neither ranges nor a budget",
-            hint="leave out --method, --ranges and --budget, or use --precision mixed",
+            "f16 and stored weights have neither ranges nor a budget",
+            hint="leave out --method, --ranges and --budget, or use --precision mixed or --weights "
+            "auto",
         )

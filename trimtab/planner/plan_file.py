@@ -195,6 +195,11 @@ class Plan:
         }
 
     @property
+    def chooses_weights(self) -> bool:
+        """Whether the stored forms of weights have to be searched."""
+        return self.weights_type == WEIGHTS_AUTO and not self.stored
+
+    @property
     def numbers(self) -> Plan:
         """A plan with the choices that decide which numbers a network computes with."""
         return Plan(

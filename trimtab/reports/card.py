@@ -1,4 +1,6 @@
-"""Cards: what a network costs on a board in each precision, for several networks and boards."""
+"""Cards: what a network costs on a board in each precision and form of stored weights, for several
+networks and boards.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +103,7 @@ def _costs(entries: Sequence[CardEntry]) -> Table:
     numbers = ["shipped", "p50", "p90", "p99", "CPU time", "first inference", "load"]
     numbers += ["peak memory", "energy"]
     columns = [*map(Column, names), *map(number, numbers), Column("run")]
-    rows = [[entry.network, entry.device, entry.precision, *_cells(entry)] for entry in entries]
+    rows = [[entry.network, entry.device, entry.computed, *_cells(entry)] for entry in entries]
     return Table(columns, rows, "Cost")
 
 
@@ -169,7 +171,7 @@ def _accuracies(entries: Sequence[CardEntry]) -> Table:
     columns = [*map(Column, names)]
     rows = [
         [
-            *(entry.network, entry.device, entry.precision, _accuracy(entry)),
+            *(entry.network, entry.device, entry.computed, _accuracy(entry)),
             *([str(entry.labels or fmt.MISSING)] if has_labels else []),
             entry.run.golden,
         ]
@@ -182,7 +184,7 @@ def _accuracies(entries: Sequence[CardEntry]) -> Table:
 def _accuracy(entry: CardEntry) -> str:
     accuracy = entry.run.accuracy if entry.run else None
     if accuracy is None:
-        return "it is float32" if entry.precision == "f32" else "not measured"
+        return "it is float32" if entry.computed == "f32" else "not measured"
     budget = entry.run.budget if entry.run else ()
     return ", ".join(f"{name}: {value}" for name, value in accuracy.rows(budget))
 
@@ -196,7 +198,7 @@ def _parts(entries: Sequence[CardEntry]) -> Table:
         total = sum(cost.cost for _, cost in entry.parts)
         rows += [
             [
-                *(entry.network, entry.device, entry.precision, part),
+                *(entry.network, entry.device, entry.computed, part),
                 _part_cost(cost),
                 fmt.share(cost.cost, total),
             ]
@@ -272,6 +274,7 @@ def _facts(entry: CardEntry) -> dict[str, Any]:
         "network": entry.network,
         "device": entry.device,
         "precision": entry.precision,
+        "weights": entry.weights,
         "is_measured": entry.is_measured,
     }
     run = entry.run
@@ -286,6 +289,7 @@ def _facts(entry: CardEntry) -> dict[str, Any]:
         f"{key}_ns": figure.value if (figure := run.figure(key)) else None
         for key in ("cpu", "first", "load")
     }
+    loading = run.figure("load_instructions")
     return {
         **facts,
         "status": run.status,
@@ -296,6 +300,7 @@ def _facts(entry: CardEntry) -> dict[str, Any]:
         "p99_ns": p99,
         **once,
         "instructions": count.value if count else None,
+        "load_instructions": loading.value if loading else None,
         "joules": {source.source: source.joules for source in run.energy or ()},
         "accuracy": asdict(run.accuracy) if run.accuracy else None,
         "labels": asdict(entry.labels) if entry.labels else None,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from trimtab.reports import fmt
 from trimtab.results.records import CHOICES, Status
-from trimtab.results.summary import Summary, Unit
+from trimtab.results.summary import Figure, Summary, Unit
 from trimtab.tables import Column, Table, number
 
 # The facts that distinguish configurations, in the order of a page's form.
@@ -20,7 +20,8 @@ INACCURATE = "inaccurate"
 class Configuration:
     """One measured configuration.
 
-    `cost` is the run's main figure, in `unit`. `href` is the address of the run's page, "" for
+    `cost` is the run's main figure, in `unit`; `load`: that of loading in words; `cosine`: of the
+    outputs with those of float32, None if unknown. `href` is the address of the run's page, "" for
     none. `flaw` is why its outputs are not good enough, "" if they are, or nobody knows. `cell` are
     all axes of a sweep's cell, empty for other runs. A network with another shape
     of its inputs has another `model` in `facts`: neither is better than the other.
@@ -35,6 +36,8 @@ class Configuration:
     href: str = ""
     flaw: str = ""
     cell: tuple[tuple[str, str], ...] = ()
+    load: str = ""
+    cosine: float | None = None
 
 
 def configuration_of(run: Summary, base: str = "") -> Configuration | None:
@@ -64,7 +67,14 @@ def configuration_of(run: Summary, base: str = "") -> Configuration | None:
         base and base + header.run_id,
         _flaw(run),
         tuple(sorted((axis, str(value)) for axis, value in axes.items())),
+        _in_words(load) if (load := run.figure("load") or run.figure("load_instructions")) else "",
+        run.accuracy.cosine if run.accuracy else None,
     )
+
+
+def _in_words(figure: Figure) -> str:
+    unit = " instructions" if figure.unit is Unit.INSTRUCTIONS else ""
+    return fmt.value(figure.value, figure.unit) + unit
 
 
 def _flaw(run: Summary) -> str:
@@ -171,10 +181,18 @@ def table(measured: Sequence[Configuration]) -> Table:
             *(one.facts[fact] for fact in shown),
             fmt.value(one.cost, one.unit)
             + (" instructions" if one.unit is Unit.INSTRUCTIONS else ""),
-            fmt.value(one.shipped_bytes, Unit.BYTES),
-            one.run_id,
+            *details(one),
         )
         for one in measured
     ]
-    columns = [*map(Column, ("", *shown)), number("one inference"), number("shipped")]
-    return Table([*columns, Column("run")], rows, "Configurations")
+    columns = [*map(Column, ("", *shown)), number("one inference"), *DETAILS]
+    return Table(columns, rows, "Configurations")
+
+
+DETAILS = (number("shipped"), number("load"), number("cosine"), Column("run"))
+
+
+def details(run: Configuration) -> tuple[str, str, str, str]:
+    """The cells of `DETAILS`."""
+    cosine = "" if run.cosine is None else f"{run.cosine:.6f}"
+    return fmt.value(run.shipped_bytes, Unit.BYTES), run.load, cosine, run.run_id

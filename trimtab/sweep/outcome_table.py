@@ -10,7 +10,6 @@ from trimtab.compare import verdicts
 from trimtab.errors import ResultError
 from trimtab.results import records, summary
 from trimtab.results.records import Record
-from trimtab.results.summary import Unit
 from trimtab.sweep.campaign import CellOutcome
 from trimtab.sweep.matrix import AXES, Cell
 from trimtab.tables import Column, Table, number
@@ -59,6 +58,7 @@ def table(rows: Sequence[dict[str, Any]], axes: Sequence[str]) -> Table:
     """
     columns = [*map(Column, axes), Column("status")]
     columns += [number("inference"), number("binary bytes", ","), number("model bytes", ",")]
+    columns += [number("load"), number("cosine", ".6f", absent="")]
     has_ratios = any("ratio" in row for row in rows)
     if has_ratios:
         columns += [number("to baseline"), Column("difference")]
@@ -68,11 +68,13 @@ def table(rows: Sequence[dict[str, Any]], axes: Sequence[str]) -> Table:
         place = [row["configuration"].get(axis) for axis in ("model", "threads", "device")]
         groups.setdefault((row.get("build", i), *place), []).append(row)
     for row, *equal in groups.values():
-        line: list[str | int | None] = [
+        line: list[str | int | float | None] = [
             " = ".join(dict.fromkeys(str(r["configuration"].get(axis, "")) for r in (row, *equal)))
             for axis in axes
         ]
-        line += [row["status"], _cost(row), row.get("binary_bytes"), row.get("model_bytes")]
+        line += [row["status"], _cost(row, "latency_ns", "instructions")]
+        line += [row.get("binary_bytes"), row.get("model_bytes")]
+        line += [_cost(row, "load_ns", "load_instructions"), row.get("cosine")]
         if has_ratios:
             ratio = row.get("ratio")
             line.append(None if ratio is None else f"{ratio:.3f}x")
@@ -81,10 +83,10 @@ def table(rows: Sequence[dict[str, Any]], axes: Sequence[str]) -> Table:
     return Table(columns, lines)
 
 
-def _cost(row: dict[str, Any]) -> str | None:
-    if row.get("latency_ns") is not None:
-        return f"{row['latency_ns'] / 1e6:,.3f} ms"
-    count = row.get("instructions")
+def _cost(row: dict[str, Any], time: str, instructions: str) -> str | None:
+    if row.get(time) is not None:
+        return f"{row[time] / 1e6:,.3f} ms"
+    count = row.get(instructions)
     return None if count is None else f"{count / 1e6:,.3f} M instr."
 
 
@@ -93,12 +95,16 @@ def _figures(record: Record) -> dict[str, Any]:
     header = record.header
     figures: dict[str, Any] = {"run_id": header.run_id}
     figures["build"] = f"{header.binary.sha256[:12]}-{header.model.sha256[:12]}"
-    for key, name in (("latency", "latency_ns"), ("latency_instructions", "instructions")):
+    for key, name in (
+        *(("latency", "latency_ns"), ("latency_instructions", "instructions")),
+        *(("load", "load_ns"), ("load_instructions", "load_instructions")),
+    ):
         figure = run.figure(key)
         figures[name] = figure.value if figure else None
-        if figure and figure.unit is Unit.NS:
+        if figure and name == "latency_ns":
             bounds = figure.statistic.interval
             figures["latency_interval_ns"] = [bounds.low, bounds.high]
+    figures["cosine"] = run.accuracy.cosine if run.accuracy else None
     for name in ("binary_bytes", "model_bytes", "arena_bytes", "peak_bytes"):
         figure = run.figure(name)
         figures[name] = int(figure.value) if figure else None

@@ -94,7 +94,7 @@ def _checked(cell: Cell, path: Path) -> Cell:
     if cell.profile:
         find_profile(cell.profile)
     recipe = recipe_of(cell, Path(cell.model), cell.plan_file)
-    calibration = recipe.calibration.for_precision(recipe.plan.precision)
+    calibration = recipe.calibration.for_plan(recipe.plan)
     calibration.check_values()
     return dataclasses.replace(cell, calibration=calibration.samples, budget=calibration.budget)
 
@@ -107,8 +107,8 @@ def _check_used(written: Sequence[Cell], cells: Sequence[Cell], path: Path) -> N
             raise UsageError(
                 f"no cell uses the {axis} {min(unused)}",
                 where=str(path),
-                hint="samples are for f16, int8 and mixed precision, a budget for mixed: add such "
-                "a `precision`, or leave it out",
+                hint="samples are for f16, int8, mixed precision and smaller weights, a budget for "
+                "mixed and auto: add such a `precision` or `weights`, or leave it out",
             )
 
 

@@ -76,15 +76,16 @@ def _plane(measured: Sequence[Configuration]) -> list[str | Table]:
         (
             signs.get(one.run_id, one.flaw and configurations.INACCURATE),
             *(one.facts[fact] for fact in shown),
-            *_numbers(one),
+            fmt.value(one.cost, one.unit),
+            *configurations.details(one),
         )
         for one in measured
     ]
-    columns = [*map(Column, ("", *shown)), number("one inference"), number("shipped")]
+    columns = [*map(Column, ("", *shown)), number("one inference"), *configurations.DETAILS]
     title = f"{facts['model']} on {facts['device']}"
     if len(measured) > 1:
         title += ": no other one beats those with a letter in both"
-    table = Table([*columns, Column("run")], rows)
+    table = Table(columns, rows)
     if len(measured) == 1:  # one point is no chart
         return [escape.line(title), table]
     plot = text_plot.plane(
@@ -93,8 +94,3 @@ def _plane(measured: Sequence[Configuration]) -> list[str | Table]:
         (lambda n: fmt.value(n, Unit.BYTES), lambda n: fmt.value(n, unit)),
     )
     return [escape.line(title), plot, table]
-
-
-def _numbers(configuration: Configuration) -> tuple[str, str, str]:
-    shipped = fmt.value(configuration.shipped_bytes, Unit.BYTES)
-    return fmt.value(configuration.cost, configuration.unit), shipped, configuration.run_id
