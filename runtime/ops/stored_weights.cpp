@@ -38,38 +38,57 @@ void CopyRow(float* to, const Half* from, size_t count) {
   for (; i < count; ++i) to[i] = from[i];
 }
 
-// y[i] = x[i] * scales[i].
-void ScaleRow(float* y, const int8_t* x, const float* scales, size_t count) {
-  typedef int8_t Bytes __attribute__((vector_size(kStep)));
-  size_t i = 0;
-  for (; i + kStep <= count; i += kStep) {
-    Bytes bytes;
-    F32Vector scale;
-    __builtin_memcpy(&bytes, x + i, sizeof(bytes));
-    __builtin_memcpy(&scale, scales + i, sizeof(scale));
-    const F32Vector scaled = __builtin_convertvector(bytes, F32Vector) * scale;
-    __builtin_memcpy(y + i, &scaled, sizeof(scaled));
+// Multiplies the next columns of all rows by their scales, in vectors of kColumns.
+template <size_t kColumns>
+void ScaleColumns(const ScaledRows& x, size_t* column, float* y, size_t panel) {
+  typedef int8_t Bytes __attribute__((vector_size(kColumns)));
+  typedef int16_t Shorts __attribute__((vector_size(kColumns * sizeof(int16_t))));
+  typedef float Floats __attribute__((vector_size(kColumns * sizeof(float))));
+  const size_t width = x.width;
+  // A zero that compilers do not know: they would convert bytes to floats in more instructions than
+  // by way of a sum of 16 bits.
+  int16_t zero = 0;
+  __asm__("" : "+r"(zero));
+  for (; *column + kColumns <= width; *column += kColumns) {
+    Floats scale;
+    __builtin_memcpy(&scale, x.scales + *column, sizeof(scale));
+    const int8_t* from = x.from + *column;
+    float* to = y + *column;
+    for (size_t i = x.rows; i > 0; --i, from += width, to += panel) {
+      Bytes bytes;
+      __builtin_memcpy(&bytes, from, sizeof(bytes));
+      const Shorts shorts = __builtin_convertvector(bytes, Shorts) + zero;
+      const Floats scaled = __builtin_convertvector(shorts, Floats) * scale;
+      __builtin_memcpy(to, &scaled, sizeof(scaled));
+    }
   }
-  for (; i < count; ++i) y[i] = static_cast<float>(x[i]) * scales[i];
 }
 
-void ScaleRow(Half* y, const int8_t* x, const float* scales, size_t count) {
-  for (size_t i = 0; i < count; ++i) y[i] = static_cast<float>(x[i]) * scales[i];
+void ScaleVectors(const ScaledRows& x, size_t* column, float* y, size_t panel) {
+  ScaleColumns<8>(x, column, y, panel);
+  ScaleColumns<4>(x, column, y, panel);
 }
+
+void ScaleVectors(const ScaledRows&, size_t*, Half*, size_t) {}
 
 constexpr uint32_t kBits = 12, kSlots = 1 << kBits;
+constexpr size_t kUnrolled = 4;  // weights; a divisor of 64, to which panels have room
 
 // Coded weights begin with the place of each panel's code, u32, and the high half of each column's
 // scale; this table follows.
 struct CodeTable {
-  uint32_t ranges[256];  // of each symbol: its number of slots, and, from bit 16 on, the first one
-  uint8_t symbols[kSlots];  // by slot
-  int32_t lowest;           // weight of symbol 0
+  // By slot: its weight, its place among the slots of that weight from bit 8 on, and their number
+  // from bit 20 on.
+  uint32_t slots[kSlots];
 };
 constexpr size_t kTableBytes = RoundUp<size_t>(sizeof(CodeTable), 64);
 constexpr size_t kScalesAt = RoundUp<size_t>(sizeof(DecodedPanel), 64);  // of a place
 
-uint32_t Halfword(const uint8_t* from) { return from[0] | static_cast<uint32_t>(from[1]) << 8; }
+uint32_t Halfword(const uint8_t* from) {
+  uint16_t half;
+  __builtin_memcpy(&half, from, sizeof(half));
+  return half;
+}
 
 template <typename From, typename T>
 void CopyRows(const From* from, size_t rows, size_t width, size_t panel, T* to) {
@@ -124,18 +143,16 @@ void CodedPanels::Read(const Tensor& stored, uint8_t* scratch) const {
   const uint8_t* const end = stored.data<uint8_t>() + stored.bytes;
   const uint8_t* from = stored.data<uint8_t>() + panels_ * sizeof(uint32_t) + columns_ * 2;
   const auto next = [&]() -> uint32_t { return from < end ? *from++ : 0; };
-  table.lowest = static_cast<int8_t>(next());
-  const uint32_t last = next();
-  uint32_t first = 0;
-  for (uint32_t symbol = 0; symbol <= last; ++symbol) {
+  uint32_t weight = next();
+  uint32_t* to = table.slots;
+  uint32_t* const last = to + kSlots;
+  for (uint32_t left = next() + 1; left > 0; --left, ++weight) {
     uint32_t count = next();
     if (count >= 128) count = (count & 127) << 8 | next();
-    if (count > kSlots - first) count = kSlots - first;
-    table.ranges[symbol] = first << 16 | count;
-    memset(table.symbols + first, static_cast<int>(symbol), count);
-    first += count;
+    const uint32_t slot = count << 20 | (weight & 255);
+    for (uint32_t i = 0; i < count && to < last; ++i) *to++ = slot | i << 8;
   }
-  memset(table.symbols + first, 0, kSlots - first);
+  while (to < last) *to++ = 0;
 }
 
 void CodedPanels::Open(const Tensor& stored, uint8_t* scratch, size_t index, size_t first,
@@ -145,24 +162,29 @@ void CodedPanels::Open(const Tensor& stored, uint8_t* scratch, size_t index, siz
   float* const scales = reinterpret_cast<float*>(memory + kScalesAt);
   int8_t* const steps = reinterpret_cast<int8_t*>(scales + kMaxPanel);
   const uint8_t* const begin = stored.data<uint8_t>();
-  const uint8_t* const end = begin + stored.bytes;
+  const uint8_t* const last = begin + stored.bytes - 2;
   const uint8_t* from = begin + panels_ * sizeof(uint32_t) + column * 2;
   for (size_t i = 0; i < width; ++i, from += 2) {
     const uint32_t bits = Halfword(from) << 16;
     __builtin_memcpy(scales + i, &bits, sizeof(bits));
   }
   const uint32_t at = static_cast<const uint32_t*>(stored.raw)[index];
-  from = at < stored.bytes ? begin + at : end;
+  from = at < stored.bytes - 1 ? begin + at : last;
   uint32_t state = 0;
-  for (size_t i = 0; i < 2 && end - from >= 2; ++i, from += 2) state = state << 16 | Halfword(from);
-  for (size_t i = 0; i < count; ++i) {
-    const uint32_t slot = state % kSlots, symbol = table.symbols[slot];
-    const uint32_t range = table.ranges[symbol];
-    steps[i] = static_cast<int8_t>(table.lowest + static_cast<int32_t>(symbol));
-    state = (range & 0xFFFF) * (state >> kBits) + slot - (range >> 16);
-    if (state < 1 << 16 && end - from >= 2) {
-      state = state << 16 | Halfword(from);
-      from += 2;
+  const auto refill = [&] {
+    state = state << 16 | Halfword(from);
+    from = from < last ? from + 2 : last;
+  };
+  refill();
+  refill();
+  // Some weights beyond the panel are decoded, too: it has room for them.
+  for (int8_t *step = steps, *const behind = steps + count; step < behind; step += kUnrolled) {
+#pragma GCC unroll 4
+    for (size_t i = 0; i < kUnrolled; ++i) {
+      const uint32_t slot = table.slots[state % kSlots];
+      step[i] = static_cast<int8_t>(slot);
+      state = (slot >> 20) * (state >> kBits) + (slot >> 8) % kSlots;
+      if (state < 1 << 16) refill();
     }
   }
   *reinterpret_cast<DecodedPanel*>(memory) = {steps, scales, first, column};
@@ -170,10 +192,14 @@ void CodedPanels::Open(const Tensor& stored, uint8_t* scratch, size_t index, siz
 
 template <typename T>
 void ScaledRows::CopyTo(T* to, size_t panel) const {
-  const int8_t* row = from;
-  for (size_t i = 0; i < rows; ++i, row += width, to += panel) {
-    ScaleRow(to, row, scales, width);
-    for (size_t column = width; column < panel; ++column) to[column] = 0.0f;
+  size_t column = 0;
+  ScaleVectors(*this, &column, to, panel);
+  for (; column < panel; ++column) {
+    for (size_t i = 0; i < rows; ++i) {
+      const bool is_stored = column < width;
+      to[i * panel + column] =
+          is_stored ? static_cast<float>(from[i * width + column]) * scales[column] : 0.0f;
+    }
   }
 }
 

@@ -66,7 +66,9 @@ def coded(steps: Array, scales: Array, sizes: Sequence[int]) -> Array:
 
 
 def _slots(counts: Array) -> list[int]:
-    """Slots in proportion to counts, at least one for each value that occurs."""
+    """Slots in proportion to counts, at least one for each value that occurs. A value has fewer
+    than all: a single one leaves a slot to the next.
+    """
     ideal = counts * (_SLOTS / counts.sum())
     slots = np.where(counts > 0, np.maximum(np.floor(ideal), 1), 0).astype(np.int64)
     while missing := _SLOTS - int(slots.sum()):
@@ -77,6 +79,8 @@ def _slots(counts: Array) -> list[int]:
         possible = (counts > 0) & (changed > 0)
         slots[np.where(possible, bits, -np.inf).argmax()] += step
     result: list[int] = slots.tolist()
+    if result[-1] == _SLOTS:
+        result[-1:] = [_SLOTS - 1, 1]
     return result
 
 
