@@ -16,6 +16,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import trimtab
+from tests.page_data import page_data
 from trimtab.planner.plan_file import Plan
 
 TUTORIAL = Path(__file__).resolve().parents[2] / "docs" / "tutorial-int8.md"
@@ -79,7 +80,7 @@ def photos(folder: Path) -> None:
 
 def chart(page: str, title: str) -> Any:
     """The data that the script of a report draws under a title."""
-    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    (data,) = page_data(page)
     (result,) = (one["data"] for one in json.loads(data) if one["title"] == title)
     return result
 

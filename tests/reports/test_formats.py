@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.bench.fakes import write_record
+from tests.page_data import page_data
 from tests.test_accuracy import SEARCH
 from trimtab import reports
 from trimtab.compare import side_by_side
@@ -189,9 +190,8 @@ def without_code(text: str) -> str:
 
 def charts_of(text: str) -> dict[str, Any]:
     """The charts of a page by their kind, as its script is given them."""
-    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
-    assert match
-    return {chart["kind"]: chart for chart in json.loads(match[1])}
+    (data,) = page_data(text)
+    return {chart["kind"]: chart for chart in json.loads(data)}
 
 
 def test_html_is_one_well_formed_page_that_may_fetch_nothing(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from tests.hostile_text import (
     check_markdown,
     check_xml,
 )
+from tests.page_data import page_data
 from tests.reports import hostile_record
 from tests.reports.hostile_record import Events, Leaf
 from tests.some import some
@@ -45,9 +45,7 @@ def pages_without_code(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _page(text: str) -> list[str]:
     """The tags of a page; the data of its scripts is JSON."""
-    data = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
-    for one in data:
-        assert "<" not in one
+    for one in page_data(text):
         check_displayed_in(check_json(one))
     return check_html(text).names
 

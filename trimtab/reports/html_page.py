@@ -1,7 +1,8 @@
 """A self-contained HTML page: text, tables, and charts that Observable Plot draws.
 
-The libraries and scripts of `page/` are inlined, those that draw compressed. A content security
-policy forbids every request, and every script but these, which it names by their hashes.
+The libraries and scripts of `page/` are inlined; those that draw, and their data, are compressed.
+A content security policy forbids every request, and every script but these, which it names by their
+hashes.
 """
 
 from __future__ import annotations
@@ -47,11 +48,9 @@ def page(
         body.append(f"<h2>Runs, newest first</h2><ul>{items}</ul>")
     scripts = f"<script>{asset(_LIVE)}</script>\n" if state else ""
     if charts:
-        # No text may close the script element.
         data = strict_json.dumps(escape.texts_of([asdict(chart) for chart in charts]))
-        data = data.replace("<", "\\u003c")
-        scripts += f'<script type="application/json" id="data">{data}</script>\n'
-        scripts += f'<script type="text/plain" id="scripts">{_packed()}</script>\n'
+        scripts += f'<script type="text/plain" id="data">{_packed(data)}</script>\n'
+        scripts += f'<script type="text/plain" id="scripts">{_packed(_drawing())}</script>\n'
         scripts += f"<script>{asset(_UNPACK)}</script>\n"
     own = "; connect-src 'self'" if state else ""
     live = f' data-state="{escape.html(state)}"' if state else ""
@@ -80,10 +79,9 @@ def _drawing() -> str:
     return "\n".join(map(asset, _DRAWING))
 
 
-@cache
-def _packed() -> str:
-    """`_drawing` in the characters of base64, a quarter of its bytes."""
-    return base64.b64encode(gzip.compress(_drawing().encode(), mtime=0)).decode()
+def _packed(text: str) -> str:
+    """A text, compressed, in the characters of base64, which cannot close an element."""
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 def _source(script: str) -> str:

@@ -1,0 +1,13 @@
+"""The data that the scripts of an HTML page draw."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import re
+
+
+def page_data(page: str) -> list[str]:
+    """The JSON texts of a page's charts: one, or none without charts."""
+    packed = re.findall(r'<script type="text/plain" id="data">([\w+/=]*)</script>', page)
+    return [gzip.decompress(base64.b64decode(text)).decode() for text in packed]
