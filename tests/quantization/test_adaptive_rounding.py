@@ -29,7 +29,8 @@ def test_weights_are_rounded_jointly() -> None:
     covariance = np.cov(samples, rowvar=False, bias=True)
     weights = RNG.normal(0, 1, (rows, depth)).astype(np.float32)
     scales = (abs(weights).max(axis=1) / 127).astype(np.float32)
-    chosen = adaptive_rounding.rounded(weights, scales, covariance[None], step).astype(np.float64)
+    alone = adaptive_rounding.Covariance(covariance[None])
+    chosen = adaptive_rounding.rounded(weights, scales, alone, step).astype(np.float64)
     places, matrix = weights / scales[:, None], covariance + np.eye(depth) * step**2 / 12
     result = objective(places, chosen, matrix)
     nearest = np.rint(places)
@@ -46,7 +47,7 @@ def test_weights_are_rounded_to_nearest_without_a_covariance() -> None:
     scales = np.full(6, 0.03, np.float32)
     expected = np.clip(np.rint(weights / scales[0]), -127, 127)
     np.testing.assert_array_equal(adaptive_rounding.rounded(weights, scales, None, 1.0), expected)
-    alone = np.broadcast_to(np.eye(18), (1, 18, 18))
+    alone = adaptive_rounding.Covariance(np.broadcast_to(np.eye(18), (1, 18, 18)))
     np.testing.assert_array_equal(adaptive_rounding.rounded(weights, scales, alone, 1.0), expected)
 
 
@@ -77,6 +78,35 @@ def test_sampled_operands_are_those_of_the_convolution(
     assert observer is not None
     for part in np.array_split(result, 3, axis=1):
         observer.add(part)
-    for covariance, rows in zip(observer.covariance, result, strict=True):
+    assert not observer.covariance.is_factor
+    for covariance, rows in zip(observer.covariance.matrix, result, strict=True):
         reference = np.cov(rows, rowvar=False, bias=True)
         np.testing.assert_allclose(covariance, reference, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize(("groups", "depth"), [(1, 90), (3, 40), (1, 1100)])
+def test_few_sums_round_weights_as_their_covariance_does(groups: int, depth: int) -> None:
+    operands = RNG.normal(0, 1, (groups, depth // 3, depth)).astype(np.float32) + 0.5
+    moments = adaptive_rounding.Moments(0, np.zeros((groups, depth)))
+    for part in np.array_split(operands, 3, axis=1):
+        moments.add(part)
+    assert moments.is_finite
+    assert moments.covariance.is_factor
+    matrices = np.stack([np.cov(one, rowvar=False, bias=True) for one in operands])
+    whole = adaptive_rounding.Covariance(matrices)
+    weights = RNG.normal(0, 1, (8 * groups, depth)).astype(np.float32)
+    scales = (abs(weights).max(axis=1) / 127).astype(np.float32)
+    places = (weights / scales[:, None]).reshape(groups, 8, depth)
+    few, all_ = (
+        adaptive_rounding.rounded(weights, scales, one, 0.3).astype(np.float64)
+        for one in (moments.covariance, whole)
+    )
+    regular = matrices + np.eye(depth) * 0.3**2 / 12
+    errors = [
+        sum(map(np.sum, map(objective, places, one.reshape(places.shape), regular)))
+        for one in (few, all_)
+    ]
+    assert errors[0] <= 1.001 * errors[1]
+    assert (few == all_).mean() > (0.999 if depth < 1000 else 0.98)
+    moments.add(np.full_like(operands[:, :1], np.inf))
+    assert not moments.is_finite

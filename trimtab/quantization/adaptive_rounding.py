@@ -11,7 +11,7 @@ add their variance to the diagonal of C, which also regularizes C when samples a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,57 +23,133 @@ _SWEEPS = 3
 _BLOCK = 64  # weights that are rounded between two matrix multiplications
 _DEEP = 1024  # weights of a sum
 _SUMS_PER_WEIGHT = 8
+_FEW = 0.4  # sums per weight: up to these, products with the operands cost less than the covariance
 _MAX_DEPTH = 4608  # weights of a sum; the covariance has the square of it
 _SEED = 1
+
+
+@dataclass(frozen=True)
+class Covariance:
+    """A covariance of operands plus `ridge` on its diagonal, as a `matrix` [groups, depth, depth];
+    or as the product of a matrix [groups, sums, depth] with itself if `is_factor`: cheaper for few
+    sums.
+    """
+
+    matrix: Array
+    is_factor: bool = False
+    ridge: float = 0.0
+
+    def with_ridge(self, ridge: float, dtype: type) -> Covariance:
+        """The same covariance with another `ridge`, as values of `dtype`."""
+        return Covariance(self.matrix.astype(dtype, copy=False), self.is_factor, ridge)
+
+    @property
+    def diagonal(self) -> Array:
+        """The diagonal, [groups, depth]."""
+        if self.is_factor:
+            return np.asarray((self.matrix**2).sum(axis=1) + self.ridge)
+        return np.asarray(np.diagonal(self.matrix, axis1=1, axis2=2) + self.ridge)
+
+    def square(self, block: slice) -> Array:
+        """The part of these rows and columns, [groups, block, block]."""
+        rows = self.matrix[:, :, block]
+        part = rows.transpose(0, 2, 1) @ rows if self.is_factor else self.matrix[:, block, block]
+        return np.asarray(
+            part + np.eye(part.shape[1], dtype=part.dtype) * part.dtype.type(self.ridge)
+        )
+
+
+class _Gradient:
+    """The product of a covariance with errors [groups, depth, rows] that change by blocks."""
+
+    def __init__(self, covariance: Covariance, errors: Array) -> None:
+        self._covariance, self._errors = covariance, errors
+        groups, size, _ = covariance.matrix.shape
+        shape = groups, size if covariance.is_factor else errors.shape[1], errors.shape[2]
+        self._sums: Array = np.zeros(shape, errors.dtype)
+
+    def of(self, block: slice) -> Array:
+        """The rows of a block, [groups, block, rows]."""
+        rows = self._sums[:, block]
+        if self._covariance.is_factor:
+            rows = self._covariance.matrix[:, :, block].transpose(0, 2, 1) @ self._sums
+        return np.asarray(rows + self._errors[:, block] * rows.dtype.type(self._covariance.ridge))
+
+    def move(self, block: slice, change: Array, begin: int) -> None:
+        """Adds a change to the errors of a block; only rows from `begin` on are asked for later."""
+        self._errors[:, block] += change
+        matrix = self._covariance.matrix[:, :, block]
+        if self._covariance.is_factor:
+            self._sums += matrix @ change
+        else:
+            self._sums[:, begin:] += matrix[:, begin:] @ change
 
 
 @dataclass
 class Moments:
     """Moments of the operands of an operator's sums, by group: the number of sums, the operands'
-    sums [groups, depth], and the sums of their products [groups, depth, depth].
+    sums [groups, depth], and the sums of their products [groups, depth, depth]; or the `operands`
+    themselves, [groups, sums, depth] each, as long as they are few.
     """
 
     count: int
     sums: Array
-    products: Array
+    products: Array | None = None
+    operands: list[Array] = field(default_factory=list)
 
     @property
-    def covariance(self) -> Array:
-        """Covariance of the operands, [groups, depth, depth]."""
+    def covariance(self) -> Covariance:
+        """Covariance of the operands."""
         means = self.sums / self.count
-        return self.products / self.count - means[:, :, None] * means[:, None]
+        if self.products is None:
+            centered = np.concatenate(self.operands, axis=1) - means[:, None]
+            return Covariance((centered / self.count**0.5).astype(np.float32), is_factor=True)
+        # float32, because a covariance of 4608 operands already has 85 MB.
+        means = means.astype(np.float32)
+        matrix = self.products / np.float32(self.count)
+        matrix -= means[:, :, None] * means[:, None]
+        return Covariance(matrix)
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all products of operands are."""
+        values = [(one**2).sum(axis=1) for one in self.operands]
+        return all(np.isfinite(one).all() for one in [*values, self.products] if one is not None)
 
     def add(self, operands: Array) -> None:
         """Adds the operands of some sums, [groups, sums, depth]."""
         self.count += operands.shape[1]
         self.sums += operands.sum(axis=1, dtype=np.float64)
-        if len(operands) == 1:  # of a matrix and its transpose, BLAS computes one half
-            self.products[0] += operands[0].T @ operands[0]
+        self.operands.append(operands)
+        groups, depth = self.sums.shape
+        if self.count <= _FEW * depth:
+            return
+        if self.products is None:
+            self.products = np.zeros((groups, depth, depth), np.float32)
+        rows = np.concatenate(self.operands, axis=1)
+        self.operands.clear()
+        if groups == 1:  # of a matrix and its transpose, BLAS computes one half
+            self.products[0] += rows[0].T @ rows[0]
         else:
-            self.products += operands.transpose(0, 2, 1) @ operands
+            self.products += rows.transpose(0, 2, 1) @ rows
 
 
 class Rounding:
-    """Rounds weights by the moments of their operands, which are given by operator name."""
+    """Rounds the weights of one network by the moments of their operands, which are given by
+    operator name; weights of others are rounded to nearest.
+    """
 
     def __init__(self, moments: Mapping[str, Moments]) -> None:
-        # float32, because a covariance of 4608 operands already has 85 MB.
-        self._covariances = {
-            name: moment.covariance.astype(np.float32) for name, moment in moments.items()
-        }
+        self._covariances = {name: moment.covariance for name, moment in moments.items()}
         self._rounded: dict[tuple[str, float, bytes], Array] = {}
 
     def of(self, name: str, weights: Array, scales: Array, x_scale: float) -> Array:
         """The int8 weights of an operator (see `rounded`); results are cached."""
-        if name not in self._covariances:
-            return rounded(weights, scales, None, x_scale)
-        key = name, float(x_scale), scales.tobytes()
+        covariance = self._covariances.get(name)
+        key = name, float(x_scale) if covariance else 0.0, scales.tobytes()
         if key not in self._rounded:
-            self._rounded[key] = rounded(weights, scales, self._covariances[name], x_scale)
+            self._rounded[key] = rounded(weights, scales, covariance, x_scale)
         return self._rounded[key]
-
-
-NEAREST = Rounding({})
 
 
 def empty_moments(program: Program, op: Op) -> Moments | None:
@@ -82,7 +158,7 @@ def empty_moments(program: Program, op: Op) -> Moments | None:
     depth = int(np.prod(program.vars[op.inputs[1]].shape[1:]))
     if depth > _MAX_DEPTH:
         return None
-    return Moments(0, np.zeros((groups, depth)), np.zeros((groups, depth, depth), np.float32))
+    return Moments(0, np.zeros((groups, depth)))
 
 
 def sampled_operands(program: Program, op: Op, x: Array, samples: int, number: int) -> Array:
@@ -115,40 +191,38 @@ def _windows(op: Op, shape: tuple[int, ...], x: Array, rows: Array, columns: Arr
     return np.asarray(split.reshape(groups, len(rows), -1), np.float32)
 
 
-def rounded(weights: Array, scales: Array, covariance: Array | None, x_scale: float) -> Array:
+def rounded(weights: Array, scales: Array, covariance: Covariance | None, x_scale: float) -> Array:
     """The int8 values, at most `WEIGHT_MAX` in magnitude, of weights [c_out, ...].
 
-    `scales`: one per output channel. `covariance`: that of the operands, [groups, depth, depth];
-    None rounds to nearest. `x_scale`: the quantization scale of the operands.
+    `scales`: one per output channel. `covariance`: that of the operands; None rounds to nearest.
+    `x_scale`: the quantization scale of the operands.
     """
     along = scales.reshape(-1, *[1] * (weights.ndim - 1))
     nearest = np.clip(np.rint(weights / along), -WEIGHT_MAX, WEIGHT_MAX)
     if covariance is None:
         return nearest.astype(np.int8)
-    groups, depth, _ = covariance.shape
-    matrix = covariance + np.eye(depth) * (x_scale**2 / 12)
+    groups, _, depth = covariance.matrix.shape
     units = scales.reshape(groups, -1, 1).astype(np.float64)
     scaled = weights.reshape(groups, -1, depth) / units
-    return _coordinate_descent(scaled, matrix).reshape(weights.shape).astype(np.int8)
-
-
-def _coordinate_descent(scaled: Array, matrix: Array) -> Array:
-    """Integers that minimize the quadratic form `matrix` of the distance to `scaled`, both
-    [groups, rows, depth].
-    """
-    depth = scaled.shape[2]
     # The products of a block take most of the time of deep sums, and half of it in float32.
     dtype = np.float32 if depth > _DEEP else np.float64
-    matrix = matrix.astype(dtype)
-    inverse = 1 / np.maximum(np.diagonal(matrix, axis1=1, axis2=2), dtype(1e-30))
+    regular = covariance.with_ridge(x_scale**2 / 12, dtype)
+    chosen = _coordinate_descent(scaled.astype(dtype), regular)
+    return chosen.reshape(weights.shape).astype(np.int8)
+
+
+def _coordinate_descent(scaled: Array, covariance: Covariance) -> Array:
+    """Integers whose distance to `scaled`, [groups, rows, depth], has the least quadratic form."""
+    depth, dtype = scaled.shape[2], scaled.dtype.type
+    inverse = 1 / np.maximum(covariance.diagonal, dtype(1e-30))
     # [groups, depth, rows]: a weight of all rows, which one step rounds, is contiguous.
-    values: Array = np.ascontiguousarray(scaled.transpose(0, 2, 1), dtype)
-    gradient: Array = np.zeros_like(values)  # all errors, times the matrix
+    values: Array = np.ascontiguousarray(scaled.transpose(0, 2, 1))
+    gradient = _Gradient(covariance, np.zeros_like(values))
     for sweep in range(_SWEEPS):
         for first in range(0, depth, _BLOCK):
             block = slice(first, min(first + _BLOCK, depth))
-            own, inner = values[:, block], np.array(gradient[:, block])
-            before, square = own.copy(), matrix[:, block, block]
+            own, inner = values[:, block], gradient.of(block)
+            before, square = own.copy(), covariance.square(block)
             for j in range(block.stop - first):
                 best = own[:, j] + inner[:, j] * inverse[:, first + j, None]
                 new = np.minimum(np.maximum(np.rint(best), -WEIGHT_MAX), WEIGHT_MAX)
@@ -156,6 +230,5 @@ def _coordinate_descent(scaled: Array, matrix: Array) -> Array:
                 inner[:, j + 1 :] += square[:, j + 1 :, j, None] * change[:, None]
                 own[:, j] = new
             # Nothing reads the gradient of earlier weights after the last sweep.
-            later = slice(block.stop if sweep == _SWEEPS - 1 else 0, depth)
-            gradient[:, later] += matrix[:, later, block] @ (before - own)
+            gradient.move(block, before - own, block.stop if sweep == _SWEEPS - 1 else 0)
     return values.transpose(0, 2, 1)

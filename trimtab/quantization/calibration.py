@@ -114,7 +114,8 @@ def observe(
                 observer.add_means(values[tensor], axes[tensor])
         operands.add(number, values)
 
-    run_on_samples(twin, tensors(twin), samples, "calibrating: ranges", add_extremes, progress)
+    run = runner_on_samples(twin, tensors(twin))
+    run(samples, "calibrating: ranges", add_extremes, progress)
     blank = [tensor for tensor in functions if not any(half[tensor].extremes for half in halves)]
     if blank:
         raise CalibrationError(
@@ -132,9 +133,7 @@ def observe(
             observer.add_counts(values[tensor])
 
     if histograms:
-        run_on_samples(
-            twin, tensors(twin), samples, "calibrating: histograms", add_counts, progress
-        )
+        run(samples, "calibrating: histograms", add_counts, progress)
     return Observed(program, samples, halves, factors, operands.rounding())
 
 
@@ -183,16 +182,29 @@ def run_on_samples(
     """Calls `note` with the number and the values of the named tensors of each sample, as computed
     with `plan`.
     """
+    runner_on_samples(program, names, plan)(samples, title, note, progress)
+
+
+def runner_on_samples(
+    program: Program, names: Iterable[str], plan: Plan | None = None
+) -> Callable[[Samples, str, Callable[[int, Values], None], Progress], None]:
+    """The function that does as `run_on_samples`, for several passes over samples."""
     twin = program.copy()
     twin.outputs = list(dict.fromkeys([*program.outputs, *names]))
     twin.outputs = [tensor for tensor in twin.outputs if tensor not in program.inputs]
     copies = states.copy_outputs(twin)
     session = Session(twin, plan=plan)
-    with progress.step(title, "samples") as step:
-        for number, feed in enumerate(samples):
-            results = {copies.get(name, name): value for name, value in session.run(feed).items()}
-            note(number, {**feed, **results})
-            step.update(number + 1, samples.count)
+
+    def run(
+        samples: Samples, title: str, note: Callable[[int, Values], None], progress: Progress
+    ) -> None:
+        with progress.step(title, "samples") as step:
+            for number, feed in enumerate(samples):
+                results = session.run(feed)
+                note(number, {**feed, **{copies.get(n, n): x for n, x in results.items()}})
+                step.update(number + 1, samples.count)
+
+    return run
 
 
 def _factors(
@@ -237,7 +249,7 @@ class _OperandObserver:
     def rounding(self) -> Rounding:
         """The rounding by all moments that are finite."""
         by_name = {op.name: moments for op, moments in self._moments}
-        return Rounding({n: m for n, m in by_name.items() if np.isfinite(m.products).all()})
+        return Rounding({n: m for n, m in by_name.items() if m.is_finite})
 
 
 def _channel_axes(program: Program) -> dict[str, int]:

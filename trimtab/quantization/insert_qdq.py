@@ -16,7 +16,7 @@ import numpy as np
 
 from trimtab.passes.fuse_qdq_conv import is_weighted, slopes_of, supports_float_result
 from trimtab.program import Op, Program, Quantization
-from trimtab.quantization.adaptive_rounding import NEAREST, WEIGHT_MAX, Rounding
+from trimtab.quantization.adaptive_rounding import WEIGHT_MAX, Rounding
 from trimtab.quantization.equalization import equalized
 from trimtab.quantization.observer import Array, Range
 from trimtab.quantization.ranges import Ranges
@@ -31,13 +31,14 @@ def quantized(
     program: Program,
     ranges: Ranges,
     keep: Iterable[str] = (),
-    rounding: Rounding = NEAREST,
+    rounding: Rounding | None = None,
 ) -> Program:
     """The simplified float32 `program` in QDQ form.
 
     An operator is quantized if `ranges` has all tensors that it reads and computes; operators named
-    in `keep` stay in float32. `rounding` rounds the weights.
+    in `keep` stay in float32. `rounding` rounds the weights; without it, to nearest.
     """
+    rounding = rounding or Rounding({})
     twin = equalized(program, ranges.factors)
     names = frozenset(keep)
     chosen = [op for op in twin.ops if op.name not in names and _supports(twin, op, ranges)]

@@ -21,6 +21,7 @@ from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
 from trimtab.quantization import insert_qdq
 from trimtab.quantization.accuracy import noise
+from trimtab.quantization.adaptive_rounding import Rounding
 from trimtab.quantization.observer import Array
 from trimtab.quantization.ranges import Ranges
 from trimtab.quantization.samples import Samples
@@ -48,7 +49,7 @@ def select_method(
     # Evenly spread, because neighboring samples are similar.
     count = min(samples.count, _MAX_SAMPLES)
     indices = [i * samples.count // count for i in range(count)]
-    session = Session(program)
+    session, nearest = Session(program), Rounding({})
     expected = [session.run(samples.feed(i)) for i in indices]
     errors: dict[str, float] = {}
     ranges: dict[str, list[Ranges]] = {}
@@ -60,7 +61,10 @@ def select_method(
             if same in errors:
                 errors[name] = errors[same]
                 continue
-            twins = [Session(insert_qdq.quantized(program, half)) for half in ranges[name]]
+            twins = [
+                Session(insert_qdq.quantized(program, half, rounding=nearest))
+                for half in ranges[name]
+            ]
             results = [twins[1 - samples.half(i)].run(samples.feed(i)) for i in indices]
             errors[name] = mean_noise(expected, results)
     choice = min(errors, key=errors.__getitem__)

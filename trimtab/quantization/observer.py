@@ -47,7 +47,8 @@ class Observer:
     over the whole range, one of whose edges is 0; collected in a second pass over the samples.
     `sums`: the sum over samples of the mean of each channel. `function`: the function that alone
     reads the tensor, if there is one: then the errors of its results count. `histogram_range`: the
-    range that the bins divide, if it differs from that of these samples.
+    range that the bins divide, if it differs from that of these samples. `is_finite`: whether all
+    values are.
     """
 
     extremes: list[Range] = field(default_factory=list)
@@ -55,6 +56,7 @@ class Observer:
     sums: Array | None = None
     function: Callable[[Array], Array] | None = None
     histogram_range: Range | None = None
+    is_finite: bool = True
 
     @property
     def whole(self) -> Range:
@@ -70,13 +72,18 @@ class Observer:
             _sum(self.sums, other.sums),
             self.function,
             self.histogram_range,
+            self.is_finite and other.is_finite,
         )
 
     def add_extremes(self, values: Array) -> None:
         """Adds the range of a sample; ignores infinities and NaN."""
-        finite = _finite(values)
-        if finite.size:
-            self.extremes.append(Range(float(finite.min()), float(finite.max())))
+        low, high = values.min(initial=np.inf), values.max(initial=-np.inf)  # NaN if one is
+        if values.size and not np.isfinite([low, high]).all():
+            self.is_finite = False
+            values = values[np.isfinite(values)]
+            low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
+        if values.size:
+            self.extremes.append(Range(float(low), float(high)))
 
     def add_means(self, values: Array, axis: int) -> None:
         """Adds the mean of each channel of a sample; `axis` is that of the channels."""
@@ -88,7 +95,7 @@ class Observer:
         """Adds a sample to the histogram; all extremes must be known."""
         width, below = self._bins
         # The bins are equally wide: a division finds them, where np.histogram would sort.
-        bins = _finite(values) / width
+        bins = (values if self.is_finite else values[np.isfinite(values)]) / width
         np.floor(bins, out=bins)
         bins += below
         np.clip(bins, 0, BINS - 1, out=bins)
@@ -117,12 +124,6 @@ class Observer:
         edges = self.edges
         counts = np.zeros(BINS) if self.counts is None else self.counts.astype(np.float64)
         return counts, (edges[:-1] + edges[1:]) / 2
-
-
-def _finite(values: Array) -> Array:
-    """The elements that are finite, without a copy if all are."""
-    finite = np.isfinite(values)
-    return values if finite.all() else values[finite]
 
 
 def _sum(a: Array | None, b: Array | None) -> Array | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,9 @@ def exact_scales(data: Array, axis: int) -> Array | None:
     if not rows.size or np.unique(rows[0, : 4 * _LARGEST]).size > _LARGEST + 1:
         return None
     scales = np.zeros(len(rows), np.float32)
-    for start in range(0, len(rows), _CHUNK):
-        part = rows[start : start + _CHUNK]
+    bounds = [0, 1, *range(_CHUNK, len(rows), _CHUNK), len(rows)]  # most networks fail at once
+    for start, end in pairwise(bounds):
+        part = rows[start:end]
         peaks = part.max(axis=1)
         if not np.isfinite(peaks).all():
             return None
@@ -50,7 +52,7 @@ def exact_scales(data: Array, axis: int) -> Array | None:
         fitting = _first_fitting(part[live], candidates)
         if fitting is None:
             return None
-        scales[start : start + _CHUNK][live] = fitting
+        scales[start:end][live] = fitting
     return scales
 
 
@@ -62,7 +64,7 @@ def _candidates(peaks: Array) -> Array:
     """Scales for rows with these largest values, (rows, candidates), largest first. A peak is one
     of 127 products, rounded, so that its quotient is near the scale.
     """
-    near = (peaks[:, None] / np.arange(1, _LARGEST + 1)).astype(np.float32).view(np.int32)
+    near: Array = (peaks[:, None] / np.arange(1, _LARGEST + 1)).astype(np.float32).view(np.int32)
     near = near[:, :, None] + np.arange(-2, 3, dtype=np.int32)
     return near.clip(1).view(np.float32).reshape(len(peaks), 5 * _LARGEST)
 
