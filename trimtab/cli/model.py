@@ -73,6 +73,7 @@ def inspect(options: InspectOptions) -> None:
     from trimtab.pipeline.planned import plan
     from trimtab.planner.plan_file import plan_of
     from trimtab.program import inspection
+    from trimtab.sight import advice
 
     if not options.model:
         print("\n".join(zoo.names()))
@@ -97,7 +98,8 @@ def inspect(options: InspectOptions) -> None:
         return
     accuracy = reports.precision(network.accuracy, network.search, network.bounds)
     order = ["passes, in order: " + ", ".join(programs[-1].passes)] if options.optimized else []
-    print(tables.text([*accuracy, *order, *inspection.page(facts, whole=options.all)]))
+    page = [*accuracy, *order, *inspection.page(facts, whole=options.all)]
+    print(tables.text(page if source.planned else [*page, advice(source)]))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,6 @@
 
 from trimtab.quantization.picture_samples import read_pixels as read_picture
 from trimtab.sight.result import Sight
-from trimtab.sight.shown import AUTO, Showing, run
+from trimtab.sight.shown import AUTO, Showing, advice, run
 
-__all__ = ["AUTO", "Showing", "Sight", "read_picture", "run"]
+__all__ = ["AUTO", "Showing", "Sight", "advice", "read_picture", "run"]

@@ -73,8 +73,8 @@ class Showing:
         height, width = picture.shape[:2]
         name, steps = camera.parse_view(view)
         steps = camera.of_picture(steps, width, height)
-        view_of_frame = camera.with_steps_of(program, steps)
         name = name or _picture_input(program)
+        view_of_frame = camera.with_steps_of(program, steps)
         request = None if head == "none" else _head(program, head)
         return Showing(name, view_of_frame, request, _size(program, name, view_of_frame))
 
@@ -99,13 +99,39 @@ def _head(program: Program, text: str) -> HeadRequest | None:
     return replace(request, name="top_k") if is_classifier else None
 
 
+def advice(program: Program) -> str:
+    """How pictures are shown to a network, in words: what its file says, or what is missing."""
+    try:
+        name = _picture_input(program)
+    except UsageError as error:
+        return str(error)
+    if steps := program.hints.camera:
+        return f"its file says how a picture becomes {name}: {steps}"
+    return f"its file does not say how a picture becomes {name}: run needs --input (docs/camera.md)"
+
+
 def _picture_input(program: Program) -> str:
-    """The only input that may be a picture."""
+    """The only input that may be a picture; UsageError if there is none, or several."""
     shapes = {name: program.vars[name].shape for name in program.inputs}
     fitting = [name for name, shape in shapes.items() if len(shape) == 4 and shape[0] == 1]
-    if len(fitting) == 1:
+    if len(fitting) == 1 and shapes[fitting[0]].count(1) < 3:
         return fitting[0]
+    if len(fitting) == 1:
+        name, shape = fitting[0], shapes[fitting[0]]
+        raise UsageError(
+            f"the input {name} {list(shape)} has one pixel",
+            where=program.name,
+            hint="its file may leave the size open: --input "
+            f"{name}={f'1,224,224,{shape[3]}' if shape[3] > 1 else f'1,{shape[1]},224,224'}",
+        )
     listed = ", ".join(f"{name} {list(shape)}" for name, shape in shapes.items())
+    if not any(len(shape) == 4 for shape in shapes.values()):
+        raise UsageError(
+            "no input takes a picture",
+            where=program.name,
+            hint="a picture has the shape [1, channels, height, width], or [1, height, width, "
+            f"channels], and the inputs are {listed}; trimtab.Session takes arrays (docs/api.md)",
+        )
     raise UsageError(
         "which input takes the picture?" if fitting else "no input takes one picture",
         where=program.name,
