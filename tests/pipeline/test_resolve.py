@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from onnx import defs
 
+from trimtab import importers
 from trimtab.errors import ProfileError, UsageError
 from trimtab.pipeline.recipe import Recipe
-from trimtab.pipeline.resolve import find_target, model_path, read_plan
+from trimtab.pipeline.resolve import check, find_target, model_path, read_plan
 from trimtab.planner.plan_file import MAX_THREADS, Plan
 from trimtab.target import Target
 
@@ -64,3 +66,26 @@ def test_a_target_has_one_thread_unless_more_are_requested() -> None:
     for toolchain in ("host", "aarch64-linux-musl"):
         assert find_target(toolchain).threads == 1
         assert find_target(toolchain, threads=3).threads == 3
+
+
+def test_missing_samples_are_told_before_a_float_network_is_read(tmp_path: Path) -> None:
+    for name in ("damaged.onnx", "damaged.prototxt", "damaged.cfg"):
+        path = tmp_path / name
+        path.write_bytes(b"no network")
+        with pytest.raises(UsageError, match="samples are missing"):
+            check(Recipe(model=str(path), plan=Plan(precision="int8")))
+    path.with_suffix(".tflite").write_bytes(b"it may be quantized")
+    check(Recipe(model=str(path.with_suffix(".tflite")), plan=Plan(precision="int8")))
+
+
+def test_the_file_of_each_operator_on_quantized_values_may_be_quantized(tmp_path: Path) -> None:
+    operators = [
+        schema.name
+        for schema in defs.get_all_schemas_with_history()
+        if any("zero_point" in port.name for port in schema.inputs)
+    ]
+    assert len(operators) > 5
+    for operator in operators:
+        path = tmp_path / f"{operator}.onnx"
+        path.write_bytes(b"\x08\x09\x22" + operator.encode())
+        assert not importers.is_float(path), operator

@@ -131,6 +131,14 @@ def find(path: Path) -> Importer:
     )
 
 
+def is_float(path: Path) -> bool:
+    """Whether a model's file shows, without being read as one, that no value is quantized: its
+    importer declares the `INT8_MARKS` of quantized ones, and it has none. Errors of `find`.
+    """
+    marks = getattr(find(path), "INT8_MARKS", (b"",))  # which all files have
+    return path.is_file() and not any(map(path.read_bytes().__contains__, marks))
+
+
 def files(path: Path) -> list[Path]:
     """All files of the model at `path`, which may be a folder: those that `load` reads, in a fixed
     order. They lie in the folder of `path`, or below. The last ones say how the model is used.

@@ -14,6 +14,7 @@ from trimtab.importers._inputs import Shapes
 from trimtab.program import Program
 
 SUFFIXES = (".prototxt", ".caffemodel")
+INT8_MARKS = ()  # the format has no quantized values
 
 
 def sniff(path: Path) -> bool:

@@ -16,6 +16,7 @@ from trimtab.importers._inputs import Shapes
 from trimtab.program import Program
 
 SUFFIXES = (".cfg", ".weights")
+INT8_MARKS = ()  # the format has no quantized values
 
 
 def sniff(path: Path) -> bool:

@@ -16,6 +16,8 @@ from trimtab.importers.onnx_ops import external
 from trimtab.program import Program
 
 SUFFIXES = (".onnx",)
+# Parts of the names of all operators on quantized values, and the domain of onnxruntime's others.
+INT8_MARKS = (b"uantize", b"QLinear", b"QGemm", b"Integer", b"NBits", b"com.microsoft")
 
 # Protobuf tags of the fields of ModelProto that may follow ir_version: producer strings, domain,
 # model version, documentation, graph, opset imports.

@@ -65,24 +65,28 @@ def check(program: Program, plan: Plan, calibration: Calibration) -> None:
     """UsageError if `program` cannot be converted to the precision of `plan` with `calibration`,
     because samples or a budget are missing or not needed.
     """
+    if not _is_final(program):
+        check_float(plan, calibration, program.name)
+    elif plan.chooses_weights:
+        raise _no_choice_of_weights(_state(program), program.name)
+    elif calibration.budget or (plan.precision == "mixed" and not plan.precisions):
+        raise UsageError(
+            f"the model is already {_state(program)}, so no precisions can be searched: their "
+            "loss is measured beside the float32 network",
+            where=program.name,
+            hint="give the float32 model, or leave out --budget and --precision mixed to use "
+            "this one as it is",
+        )
+
+
+def check_float(plan: Plan, calibration: Calibration, name: str) -> None:
+    """The errors of `check` for any float network, of this name."""
     precision, is_searched = plan.precision, bool(plan.precisions)
-    if plan.chooses_weights:
-        _check_weights(program, plan, calibration)
-        return
-    if precision == AUTO and not _is_final(program):
+    if plan.chooses_weights and precision not in ("f32", "f16"):
+        raise _no_choice_of_weights(f"to compute in {precision}", name)
+    if plan.chooses_weights or precision == AUTO:
         calibration.check()
-        return
-    if _is_final(program):
-        if calibration.budget or (precision == "mixed" and not is_searched):
-            raise UsageError(
-                f"the model is already {_state(program)}, so no precisions can be searched: their "
-                "loss is measured beside the float32 network",
-                where=program.name,
-                hint="give the float32 model, or leave out --budget and --precision mixed to use "
-                "this one as it is",
-            )
-        return
-    if precision == plan.weights_type == "f32":
+    elif precision == plan.weights_type == "f32":
         _check_unused(calibration)
     elif precision == "f32" or _is_half(plan, calibration):
         _check_samples_only(calibration)
@@ -177,16 +181,13 @@ def _stored(
         return None
 
 
-def _check_weights(program: Program, plan: Plan, calibration: Calibration) -> None:
-    """UsageError if the stored forms of weights cannot be searched."""
-    if _is_final(program) or plan.precision not in ("f32", "f16"):
-        state = _state(program) if _is_final(program) else f"to compute in {plan.precision}"
-        raise UsageError(
-            f"--weights auto is for float networks, and this one is {state}",
-            where=program.name,
-            hint="give the float32 model and --precision f32 or f16, or name one form of weights",
-        )
-    calibration.check()
+def _no_choice_of_weights(state: str, name: str) -> UsageError:
+    """The error of a network whose stored forms of weights cannot be searched."""
+    return UsageError(
+        f"--weights auto is for float networks, and this one is {state}",
+        where=name,
+        hint="give the float32 model and --precision f32 or f16, or name one form of weights",
+    )
 
 
 def _is_half(plan: Plan, calibration: Calibration) -> bool:

@@ -12,6 +12,7 @@ from trimtab.build.toolchain import find_toolchain
 from trimtab.devices import find_device
 from trimtab.errors import UsageError
 from trimtab.importers.free_dimensions.bounds import Size
+from trimtab.pipeline.precision import check_float
 from trimtab.pipeline.recipe import Recipe
 from trimtab.planner.plan_file import MAX_THREADS, PREFERENCES, WEIGHTS_AUTO, WEIGHTS_TYPES, Plan
 from trimtab.planner.precision import PRECISIONS
@@ -46,8 +47,8 @@ def _of_family(profile: str) -> str:
 
 def check(recipe: Recipe, *, needs_model: bool = True) -> None:
     """Raises what is wrong with the names of a recipe, as the later stages would, but at once:
-    its device, toolchain, core and profile, a model's file or format, and the folder to deliver
-    into. Loads nothing.
+    its device, toolchain, core and profile, a model's file or format, samples that a float network
+    needs, and the folder to deliver into. Loads nothing.
     """
     if recipe.measurement:
         recipe = recipe.on_device(find_device(recipe.measurement.device))
@@ -55,7 +56,11 @@ def check(recipe: Recipe, *, needs_model: bool = True) -> None:
     if recipe.model or needs_model:
         model = recipe.model or _of_family(recipe.profile)
         if model not in zoo.names():
-            importers.find(Path(model))
+            path = Path(model)
+            importers.find(path)
+            is_converted = recipe.plan.precision != "f32" or bool(recipe.calibration)
+            if is_converted and importers.is_float(path):
+                check_float(recipe.plan, recipe.calibrating, path.stem)
     if recipe.profile:
         find_profile(recipe.profile)
     if recipe.output:
