@@ -55,7 +55,7 @@ def test_a_damaged_or_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
         damaged = bytearray(data)
         damaged[place] ^= 0x40
         path.write_bytes(damaged)
-        with pytest.raises(ModelFileError, match="no checkpoint of this training"):
+        with pytest.raises(ModelFileError, match="not a checkpoint of this training"):
             trainer.restore(path)
     path.write_bytes(data[: len(data) // 2])
     with pytest.raises(ModelFileError):
