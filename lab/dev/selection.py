@@ -1,5 +1,5 @@
-"""The tests that a change may break: those nearest to the changed files first, then those of their
-rooms and of the rooms that import these, of which every fourth runs.
+"""The tests that a change may break: those nearest to the changed files first, then every fourth of
+their rooms, and every twelfth of the rooms that import these.
 
 All of them run with `./inv test`.
 """
@@ -15,7 +15,8 @@ from lab.dev import rooms, shell
 from trimtab.errors import UsageError
 
 _FAST = "not build and not device and not slow"
-# The tests of every operator and of the engine, of which a sample shows that others still work.
+# The tests of every operator and of the engine, and those of rooms that import a changed one: a
+# sample shows that others still work.
 _ENGINE = ("tests/engine", "tests/ops")
 _SAMPLE = "--every=12"
 _QUARTER = "--every=4"
@@ -49,6 +50,7 @@ def of_room(name: str) -> ChosenTests:
 def of_files(files: Iterable[str]) -> list[ChosenTests]:
     """The runs for changed files, nearest tests first; a file that nothing tests adds none."""
     near: dict[str, None] = {}
+    same_room: dict[str, None] = {}
     far: dict[str, None] = {}
     words: set[str] = set()
     engine = False
@@ -64,11 +66,12 @@ def of_files(files: Iterable[str]) -> list[ChosenTests]:
             engine = True
         elif room:
             near.update(dict.fromkeys(rooms.nearest(file)))
-            for other in (room.name, *_importers(room.name)):
+            same_room.update(dict.fromkeys(room.tests()))
+            for other in _importers(room.name):
                 far.update(dict.fromkeys(rooms.find(other).tests()))
         elif file.startswith("lab/") and file.endswith(".py"):
             near.update(dict.fromkeys(rooms.mirrored(f"lab/{'_'.join(Path(file).parts[1:])}")))
-            far["tests/lab"] = None
+            same_room["tests/lab"] = None
     runs = []
     if near:
         runs.append(ChosenTests(tuple(near), ("-m", "not slow")))
@@ -77,8 +80,10 @@ def of_files(files: Iterable[str]) -> list[ChosenTests]:
         runs.append(ChosenTests(_ENGINE, named))
     if engine:
         runs.append(ChosenTests(_ENGINE, (_SAMPLE, "-m", _FAST)))
-    if left := tuple(test for test in far if test not in near):
-        runs.append(ChosenTests(left, (_QUARTER, "-m", _FAST)))
+    for tests, share in ((same_room, _QUARTER), (far, _SAMPLE)):
+        if left := tuple(test for test in tests if test not in near):
+            runs.append(ChosenTests(left, (share, "-m", _FAST)))
+        near |= tests
     return runs
 
 

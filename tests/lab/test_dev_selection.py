@@ -20,12 +20,14 @@ def test_every_room_has_tests() -> None:
 
 
 def test_a_pass_is_judged_by_its_tests_then_by_its_room_and_those_that_import_it() -> None:
-    near, far = selection.of_files(["trimtab/passes/fuse_pad.py"])
+    near, same_room, far = selection.of_files(["trimtab/passes/fuse_pad.py"])
     assert near.tests == ("tests/passes/test_fuse_pad.py",)
     assert near.arguments == ("-m", "not slow")
-    assert {"tests/passes", "tests/quantization", "tests/exporters"} <= set(far.tests)
-    assert "tests/devices" not in far.tests
-    assert far.arguments == ("--every=4", *FAST)
+    assert same_room.tests == ("tests/passes",)
+    assert same_room.arguments == ("--every=4", *FAST)
+    assert {"tests/quantization", "tests/exporters"} <= set(far.tests)
+    assert not {"tests/devices", "tests/passes"} & set(far.tests)
+    assert far.arguments == ("--every=12", *FAST)
 
 
 def test_an_operator_is_judged_by_the_tests_that_name_it_and_by_a_sample_of_the_engine_s() -> None:
