@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lab.debug_alarms.measure import ALARMS, PRECISIONS, AlarmRow, names
 from lab.docs.generator import reference
-from lab.docs.sentences import made_by
+from lab.docs.sentences import listed, made_by
 from trimtab.tables import Page
 
 
@@ -19,4 +19,8 @@ def debug_alarms() -> Page:
         f"networks with {operators:,} operators; {sum(row.unknown for row in rows):,} operators "
         "were not compared."
     )
-    return [sentence, made_by(ALARMS.name), AlarmRow.table(rows)]
+    done = {(row.network, row.precision) for row in rows}
+    every = [(name, precision) for name in names() for precision in PRECISIONS]
+    missing = [" ".join(one) for one in every if one not in done]
+    rest = [f"Not diagnosed yet: {listed(missing)}."] if missing else []
+    return [sentence, made_by(ALARMS.name), AlarmRow.table(rows), *rest]
