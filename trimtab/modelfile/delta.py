@@ -50,8 +50,8 @@ def write(old: Path, new: Path, output: Path) -> int:
     if np.array_equal(before, after):
         raise UsageError("both files are the same: there is no difference", where=str(new))
     delta = difference(before, after)
-    made = engine().apply_delta(before, np.frombuffer(delta, np.uint8))
-    assert np.array_equal(made, after)
+    proof = engine().apply_delta(before, np.frombuffer(delta, np.uint8))
+    assert np.array_equal(proof, after)
     files.write_bytes(output, delta)
     return len(delta)
 
@@ -62,25 +62,25 @@ def _blocks(image: NDArray[np.uint8]) -> Blocks:
 
 def _steps(old: Blocks, new: Blocks) -> Iterator[bytes]:
     """Steps with the blocks that they add: as many as possible are copied."""
-    places = _places(old, new)
-    equal = np.flatnonzero(places >= 0)
+    indices = _indices(old, new)
+    equal = np.flatnonzero(indices >= 0)
     at = 0
     while at < len(new):
         next_equal = np.searchsorted(equal, at)
         begin = int(equal[next_equal]) if next_equal < equal.size else len(new)
-        first = max(int(places[begin]), 0) if begin < len(new) else 0
+        first = max(int(indices[begin]), 0) if begin < len(new) else 0
         count = _common(old[first:], new[begin:])
         yield _STEP.pack(begin - at, count, first) + new[at:begin].tobytes()
         at = begin + count
 
 
-def _places(old: Blocks, new: Blocks) -> NDArray[np.int64]:
+def _indices(old: Blocks, new: Blocks) -> NDArray[np.int64]:
     """A block of `old` that equals each one of `new`, -1 where there is none."""
     factors = np.random.default_rng(0).integers(1, 2**63, old.shape[1], np.uint64) * 2 + 1
     keys, searched = ((blocks * factors).sum(axis=1, dtype=np.uint64) for blocks in (old, new))
     order = np.argsort(keys, kind="stable")
-    places = order[np.searchsorted(keys[order], searched).clip(max=len(order) - 1)]
-    return np.where((old[places] == new).all(axis=1), places, -1)
+    indices = order[np.searchsorted(keys[order], searched).clip(max=len(order) - 1)]
+    return np.where((old[indices] == new).all(axis=1), indices, -1)
 
 
 def _common(a: Blocks, b: Blocks) -> int:
