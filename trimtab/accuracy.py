@@ -17,6 +17,8 @@ from typing import Any
 
 from trimtab.errors import UsageError
 
+_FEW_BOXES = 20  # fewer cannot show a loss of 5 %
+
 
 @dataclass(frozen=True)
 class Accuracy:
@@ -30,8 +32,9 @@ class Accuracy:
     this figure. `is_seeded`: the samples were seeded noise, which says little about real data.
 
     `boxes`: share of the boxes of a detector's head that both programs have
-    (`trimtab.quantization.boxes`); None without a head or without boxes. `worst_layer`: the
-    operator that adds most noise of its own, with its ratio of signal to noise; "" if unknown.
+    (`trimtab.quantization.boxes`); None without a head or without boxes. `box_count`: those of
+    float32, 0 in earlier records. `worst_layer`: the operator that adds most noise of its own, with
+    its ratio of signal to noise; "" if unknown.
 
     Elements that are not finite in float32 count only here: `not_finite` is the number of elements
     of which one value is not finite (NaN or infinity) and the other differs, out of `elements`, and
@@ -49,6 +52,7 @@ class Accuracy:
     elements: int = 0
     boxes: float | None = None
     worst_layer: str = ""
+    box_count: int = 0
 
     def verdict(self, budget: Sequence[AccuracyBound] = ()) -> str:
         """The figure that counts first, and whether it is within the budget, or the `STANDARD` one
@@ -60,7 +64,7 @@ class Accuracy:
         first = (failed or bounds)[0]
         value = first.value_in(self) or 0.0
         figure = {
-            "boxes": f"keeps {value:.1%} of boxes",
+            "boxes": f"keeps {value:.1%} of {self.box_count or ''} boxes".replace("  ", " "),
             "top1": f"has the top-1 of float32 in {value:.1%} of samples",
             "cosine": f"has a cosine of {value:.4f} with float32",
             "error": f"has a largest error of {value:.2%}",
@@ -68,7 +72,9 @@ class Accuracy:
         }[first.figure]
         of_noise = ", on seeded noise, which is not real data" if self.is_seeded else ""
         answer = "do not ship this, outside of" if failed else "within"
-        return f"{figure}: {answer} the budget {first.in_words}{of_noise}"
+        is_little = first.figure == "boxes" and 0 < self.box_count < _FEW_BOXES and not failed
+        of_few = ", but so few boxes prove little: give more pictures with objects"
+        return f"{figure}: {answer} the budget {first.in_words}{of_noise}{of_few * is_little}"
 
     def failed(self, budget: Sequence[AccuracyBound] = ()) -> Sequence[AccuracyBound]:
         """The bounds of the budget, or of the `STANDARD` one, that the figures exceed; all of them

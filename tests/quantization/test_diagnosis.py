@@ -80,6 +80,8 @@ def test_the_worst_layer_is_the_one_whose_result_is_far_off() -> None:
     ("figures", "budget", "words"),
     [
         ({"boxes": 0.96}, "", "keeps 96.0% of boxes: within the budget boxes >= 95 %"),
+        ({"boxes": 1.0, "box_count": 40}, "", "of 40 boxes: within the budget boxes >= 95 %"),
+        ({"boxes": 1.0, "box_count": 3}, "", ">= 95 %, but so few boxes prove little: give more"),
         ({"boxes": 0.9}, "", "keeps 90.0% of boxes: do not ship this, outside of"),
         ({"top1": 0.98}, "", "top-1 of float32 in 98.0% of samples: do not ship this"),
         ({}, "", "cosine of 0.9900 with float32: do not ship this"),

@@ -86,6 +86,7 @@ class Reference:
             not_finite,
             sum(one.elements for one in deviations),
             boxes.kept([a for a, _ in detected], [b for _, b in detected]),
+            box_count=sum(len(a) for a, _ in detected),
         )
 
 
