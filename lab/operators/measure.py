@@ -10,9 +10,10 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from lab import waiting
 from lab.experiment import Experiment, FigureRow, computed, figure, figure_row, text
 from lab.operators.draw import DrawnCase
-from lab.peers import waiting, worker
+from lab.peers import worker
 from lab.peers.compare import INSTALL, US
 from lab.peers.process import PeerCase, environment, probe
 from lab.peers.report import geometric_mean

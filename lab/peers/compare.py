@@ -20,8 +20,8 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from lab import waiting
 from lab.experiment import FigureRow, figure, figure_row, text
-from lab.peers import waiting
 from lab.peers.process import EngineBlock, LoadFigures, PeerCase, Process, prepare, probe
 from lab.peers.worker import ENGINES
 from trimtab.errors import MissingRequirementError, RunnerError, TrimtabError

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from lab import waiting
 from lab.committed import Baseline
 from lab.experiment import Experiment, FigureRow, figure_row
-from lab.peers import waiting
 from lab.peers.compare import US, PeerComparison, PeersRow
 from trimtab import escape
 from trimtab.reports.card import peers_table

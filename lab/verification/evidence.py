@@ -6,10 +6,9 @@ import re
 from collections.abc import Sequence
 
 import lab
-from lab import committed
+from lab import committed, waiting
 from lab.committed import Results
 from lab.docs import generator
-from lab.peers import waiting
 from trimtab.errors import VerificationError
 from trimtab.tables import Column, Table, number
 
