@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from invoke.context import Context
 
-from lab.dev.tasks import run_tests
 from tests.debug.networks import small
 from trimtab import passes
 from trimtab.debug import regions
@@ -43,23 +43,25 @@ def test_a_case_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert "another" not in again.plan.operators
 
 
-def test_a_folder_that_is_no_case_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("trimtab.cli._engine.build_engine", lambda: None)
-    with pytest.raises(ModelFileError, match="no case"):
-        run_tests(Context(), device="local", case=str(tmp_path))
+def repeat(folder: Path) -> subprocess.CompletedProcess[str]:
+    """`./inv test --case`, which finds the engine as the tests have built it."""
+    argv = [sys.executable, "-P", "-m", "lab", "test", "--device=local", f"--case={folder}"]
+    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=600)
+
+
+def test_a_folder_that_is_no_case_is_refused(tmp_path: Path) -> None:
+    done = repeat(tmp_path)
+    assert done.returncode == ModelFileError.exit_code
+    assert "it is not a case of an operator" in done.stderr
 
 
 @pytest.mark.build
-def test_the_task_of_tests_repeats_a_case_on_a_device(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_task_of_tests_repeats_a_case_on_a_device(tmp_path: Path) -> None:
     saved(tmp_path / "case", cpu="")
-    monkeypatch.setattr("trimtab.cli._engine.build_engine", lambda: None)
-    with pytest.raises(DivergingOperatorError, match="max_pool m on local"):  # zeros are expected
-        run_tests(Context(), device="local", case=str(tmp_path / "case"))
-    assert "the kernels of its plan: element" in capsys.readouterr().out
+    done = repeat(tmp_path / "case")  # zeros are expected
+    assert done.returncode == DivergingOperatorError.exit_code
+    assert "max_pool m on local" in done.stderr
+    assert "the kernels of its plan: element" in done.stdout
 
 
 def test_a_case_whose_arrays_do_not_fit_is_refused(tmp_path: Path) -> None:

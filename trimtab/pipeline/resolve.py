@@ -45,7 +45,7 @@ def _of_family(profile: str) -> str:
     return family[0]
 
 
-def check(recipe: Recipe, *, needs_model: bool = True) -> None:
+def check(recipe: Recipe, *, needs_model: bool = True, needs_samples: bool = True) -> None:
     """Raises what is wrong with the names of a recipe, as the later stages would, but at once:
     its device, toolchain, core and profile, a model's file or format, samples that a float network
     needs, and the folder to deliver into. Loads nothing.
@@ -59,7 +59,7 @@ def check(recipe: Recipe, *, needs_model: bool = True) -> None:
             path = Path(model)
             importers.find(path)
             is_converted = recipe.plan.precision != "f32" or bool(recipe.calibration)
-            if is_converted and importers.is_float(path):
+            if needs_samples and is_converted and importers.is_float(path):
                 check_float(recipe.plan, recipe.calibrating, path.stem)
     if recipe.profile:
         find_profile(recipe.profile)
