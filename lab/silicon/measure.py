@@ -113,7 +113,8 @@ def _measure_network(
     for threads in plan.threads:
         subject = quantized(model, cache) if precision == "int8" else model
         recipe = _recipe(subject, precision, threads, plan)
-        one = entry(recipe, precision, None, progress)
+        # The plan of a network that is int8 already is one of floats.
+        one = replace(entry(recipe, None, progress), precision=precision)
         if one.run is None or not one.is_measured:
             why = one.reason or (one.run.message if one.run else "")
             into.failed.append(f"{one.network} in {precision}: {why}")
