@@ -38,12 +38,20 @@ void CopyRow(float* to, const Half* from, size_t count) {
   for (; i < count; ++i) to[i] = from[i];
 }
 
+// Vectors of kCount elements.
+template <size_t kCount>
+struct VectorsOf {
+  typedef int8_t Bytes __attribute__((vector_size(kCount)));
+  typedef int16_t Shorts __attribute__((vector_size(kCount * sizeof(int16_t))));
+  typedef float Floats __attribute__((vector_size(kCount * sizeof(float))));
+};
+
 // Multiplies the next columns of all rows by their scales, in vectors of kColumns.
 template <size_t kColumns>
 void ScaleColumns(const ScaledRows& x, size_t* column, float* y, size_t panel) {
-  typedef int8_t Bytes __attribute__((vector_size(kColumns)));
-  typedef int16_t Shorts __attribute__((vector_size(kColumns * sizeof(int16_t))));
-  typedef float Floats __attribute__((vector_size(kColumns * sizeof(float))));
+  using Bytes = typename VectorsOf<kColumns>::Bytes;
+  using Shorts = typename VectorsOf<kColumns>::Shorts;
+  using Floats = typename VectorsOf<kColumns>::Floats;
   const size_t width = x.width;
   // A zero that compilers do not know: they would convert bytes to floats in more instructions than
   // by way of a sum of 16 bits.

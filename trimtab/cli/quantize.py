@@ -34,7 +34,7 @@ class QuantizeOptions:
         from trimtab.pipeline import quantized_file, resolve
 
         recipe = self.recipe()
-        resolve.check(recipe)
+        resolve.check(recipe, needs_samples=False)
         recipe.calibration.for_model(recipe.model).check()
         quantized_file.check_output(Path(self.output))
 
