@@ -88,7 +88,7 @@ int trimtab_apply_delta(const void* old_model, size_t old_bytes, const void* del
   *model_bytes = size;
   if (size != header.new_bytes || to == nullptr || capacity < size) return TRIMTAB_BAD_ARGUMENT;
   if (size < sizeof(old_header) || size % kBlock != 0) return TRIMTAB_BAD_FILE;
-  const bool fits = Follow(steps + kBlock, steps + delta_bytes, old, old_bytes / kBlock,
-                           size / kBlock, to);
+  const bool fits =
+      Follow(steps + kBlock, steps + delta_bytes, old, old_bytes / kBlock, size / kBlock, to);
   return fits && IsWhole(to, size) ? TRIMTAB_OK : TRIMTAB_BAD_FILE;
 }
