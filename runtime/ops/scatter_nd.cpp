@@ -121,9 +121,11 @@ class ScatterNd final : public OperatorOf<ScatterNdAttributes> {
     int32_t at[Dims::kMaxRank] = {};
     for (size_t i = 0; i < count; ++i) {
       const int64_t index = Index(i, x[axis]);
-      int64_t offset = 0;
-      for (int k = 0; k < x.rank; ++k) offset = offset * x[k] + (k == axis ? index : at[k]);
-      if (index >= 0) Update(static_cast<size_t>(offset), i, 1);
+      if (index >= 0) {
+        int64_t offset = 0;
+        for (int k = 0; k < x.rank; ++k) offset = offset * x[k] + (k == axis ? index : at[k]);
+        Update(static_cast<size_t>(offset), i, 1);
+      }
       for (int k = x.rank - 1; k >= 0 && ++at[k] == indices[k]; --k) at[k] = 0;
     }
   }
