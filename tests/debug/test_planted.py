@@ -40,7 +40,10 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlantedSources
         yield PlantedSources(tmp_path_factory.mktemp("planted"), monkeypatch)
 
 
-@pytest.mark.parametrize("fault", FAULTS[1:3], ids=str)
+EACH_RUN = ("qemu-a53-f32-rounding-softmax", "qemu-a76-f16-stride-pool")
+
+
+@pytest.mark.parametrize("fault", [one for one in FAULTS if str(one) in EACH_RUN], ids=str)
 def test_a_planted_fault_is_named_by_operator(
     sources: PlantedSources, tmp_path: Path, fault: Fault
 ) -> None:
@@ -52,7 +55,7 @@ def test_a_planted_fault_is_named_by_operator(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", [FAULTS[0], *FAULTS[3:]], ids=str)
+@pytest.mark.parametrize("fault", [one for one in FAULTS if str(one) not in EACH_RUN], ids=str)
 def test_each_of_twenty_planted_faults_is_named_by_operator(
     sources: PlantedSources, tmp_path: Path, fault: Fault
 ) -> None:
