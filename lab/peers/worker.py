@@ -7,12 +7,11 @@
     python worker.py jobs                  load a job of each line, or time COUNT inferences as one
 
 JOB is JSON: {"engine", "model" (an ONNX or TFLite file; LiteRT and ExecuTorch read the .tflite and
-.pte file beside an ONNX file), "folder" (for converted files), "threads", "inputs" (an .npz with an
-array for each input, in order), "names" (of the outputs), "prefer" (of trimtab's plan, or ""),
-"cores" (to run on; default: the first ones), "is_half" (ncnn and MNN may compute in f16)}.
+.pte file beside an ONNX file), "folder" (for converted files), "threads", "inputs" (an .npz, in
+order), "names" (of outputs), "prefer" (of trimtab's plan, or ""), "cores" (default: the first),
+"is_half" (ncnn and MNN may compute in f16)}.
 `serve` writes a line of JSON when the model is loaded, and one for each line with a number of
-inferences: times, CPU time, the cores that stay busy in the pause behind them, and the share of
-time without a core. trimtab is imported only as an engine.
+inferences: times, CPU time, cores busy in the pause behind them, share of time without a core.
 """
 
 from __future__ import annotations
@@ -145,8 +144,7 @@ def ncnn_shipped(job: PeerJob) -> list[Path]:
 def ncnn(job: PeerJob, ncnn: Any) -> Run:
     """Loads its own format; inputs have no batch dimension."""
     net = ncnn.Net()
-    net.opt.num_threads = job.threads
-    net.opt.use_vulkan_compute = False
+    net.opt.num_threads, net.opt.use_vulkan_compute = job.threads, False
     for option in ("storage", "packed", "arithmetic"):
         setattr(net.opt, f"use_fp16_{option}", job.is_half)
     net.load_param(str(job.converted(".ncnn.param")))
@@ -211,8 +209,7 @@ def executorch(job: PeerJob, runtime: Any, pool: Any, torch: Any) -> Run:
     """Loads a program of ExecuTorch, which computes with the backend that it was lowered for."""
     pool._unsafe_reset_threadpool(job.threads)
     torch.set_num_threads(job.threads)
-    program = runtime.Runtime.get().load_program(str(job.beside(".pte")))
-    method = program.load_method("forward")
+    method = runtime.Runtime.get().load_program(str(job.beside(".pte"))).load_method("forward")
     inputs = [torch.from_numpy(array) for array in job.inputs.values()]
     return lambda: [output.numpy() for output in method.execute(inputs)]
 
@@ -220,8 +217,7 @@ def executorch(job: PeerJob, runtime: Any, pool: Any, torch: Any) -> Run:
 def trimtab_convert(job: PeerJob) -> None:
     """Plans for this machine; always converts again, because the planner may have changed."""
     trimtab = importlib.import_module("trimtab")
-    program = trimtab.load(job.model)
-    target = trimtab.Target.host(threads=job.threads)
+    program, target = trimtab.load(job.model), trimtab.Target.host(threads=job.threads)
     plan = trimtab.Plan(prefer=job.prefer) if job.prefer else None
     trimtab.optimize(program, target, plan).save(job.converted(".ttm"))
 
@@ -331,11 +327,11 @@ def serve(
         times = [_timed(run, mark)[0] for _ in range(int(line))]
         end = time.process_time_ns()
         share = (waited() - before) / max(time.perf_counter_ns() - start, 1)
-        cpu_ns = (end - begin) / max(len(times), 1)
         # What is read above is no work of the engine, and a busy machine sleeps longer.
         pause, idle = time.perf_counter_ns(), time.process_time_ns()
         time.sleep(_PAUSE_S)
         waiting = (time.process_time_ns() - idle) / (time.perf_counter_ns() - pause)
+        cpu_ns = (end - begin) / max(len(times), 1)
         answer(ns=times, cpu_ns=cpu_ns, waiting_cores=waiting, waited=share)
 
 
@@ -374,9 +370,9 @@ def _job(text: str) -> tuple[EngineAdapter, PeerJob]:
     with np.load(fields["inputs"]) as archive:
         inputs = {name: archive[name] for name in archive.files}
     model, folder = Path(fields["model"]), Path(fields["folder"])
-    names = list(fields["names"])
-    more = fields.get("cores", ()), fields.get("is_half", False)
-    job = PeerJob(model, folder, int(fields["threads"]), inputs, names, fields["prefer"], *more)
+    threads, names = int(fields["threads"]), list(fields["names"])
+    more = fields["prefer"], fields.get("cores", ()), fields.get("is_half", False)
+    job = PeerJob(model, folder, threads, inputs, names, *more)
     return ENGINES[fields["engine"]], job
 
 

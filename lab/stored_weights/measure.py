@@ -65,7 +65,6 @@ STORED = Experiment(
     packages=("numpy",),
     selection=("network",),
     baseline=Baseline("stored_weights", ("network",), ("float_bytes", "half_bytes", "int8_bytes")),
-    is_timed=True,
 )
 
 

@@ -85,8 +85,8 @@ constexpr size_t kUnrolled = 4;  // weights; a divisor of 64, to which panels ha
 // Coded weights begin with the place of each panel's code, u32, and the high half of each column's
 // scale; this table follows.
 struct CodeTable {
-  // By slot: its weight, its place among the slots of that weight from bit 8 on, and their number
-  // from bit 20 on.
+  // Each slot has its weight in the low 8 bits, then 12 bits with its index among the slots of that
+  // weight, and from bit 20 on the number of these slots.
   uint32_t slots[kSlots];
 };
 constexpr size_t kTableBytes = RoundUp<size_t>(sizeof(CodeTable), 64);
