@@ -80,18 +80,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _in_order(items: list[pytest.Item]) -> list[pytest.Item]:
     """Tests in the order in which workers take their files. What compiles takes longest: begun
     last, it would leave all cores but one without work. What waits for devices and clocks is
-    spread among what computes, so that not all workers wait at the same time.
+    spread among what compiles, so that the cores have work meanwhile; what computes comes last.
     """
     by_file: dict[Path, list[pytest.Item]] = {}
     for item in items:
         by_file.setdefault(item.path, []).append(item)
     waiting = [path for path in by_file if WAITING & {*path.parts[len(ROOT.parts) :]}]
-    working = [path for path in by_file if path not in waiting]
-    compiles = {i.path for i in items if i.get_closest_marker("build")}
-    working.sort(key=lambda path: path not in compiles)
-    places = {path: float(place) for place, path in enumerate(working)}
-    step = len(working) / max(len(waiting), 1)
-    places |= {path: step * place for place, path in enumerate(waiting)}
+    compiles = {i.path for i in items if i.get_closest_marker("build")}.difference(waiting)
+    places = dict.fromkeys(by_file, 1.0)
+    for paths in (waiting, [path for path in by_file if path in compiles]):
+        places |= {path: place / len(paths) for place, path in enumerate(paths)}
     return [item for path in sorted(places, key=lambda p: places[p]) for item in by_file[path]]
 
 

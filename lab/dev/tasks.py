@@ -94,7 +94,7 @@ def format_(_: Context) -> None:
         "path": "only this test file or folder",
         "room": "only the tests of this folder of trimtab/ or of the engine, such as `passes`",
         "changed": "only what files changed since this commit may break, nearest tests first",
-        "jobs": "processes that run tests; default: one more than cores, or one for selected tests",
+        "jobs": "processes that run tests; default: two more than cores, or one for selected tests",
     },
 )
 def run_tests(
@@ -156,8 +156,8 @@ def run_tests(
         runs = [selection.ChosenTests((path or "tests/ops/test_on_device.py",))]
     if keyword:
         argv += ["-k", keyword]
-    # One more than there are cores: some tests wait for devices, shells and clocks.
-    jobs = jobs or (1 if path or keyword else system.usable_cpus() + 1)
+    # Two more than there are cores: some tests wait for devices, shells and clocks.
+    jobs = jobs or (1 if path or keyword else system.usable_cpus() + 2)
     if jobs > 1:
         # Tests of a file share builds. Files start in the order set by tests/conftest.py. Of few
         # files, each process takes what is left.
