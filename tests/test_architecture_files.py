@@ -18,6 +18,13 @@ LOGS = {
 }
 
 
+# Modules with texts on tasks that only a checkout has.
+DEVELOPERS = {
+    *("trimtab.bench.golden", "trimtab.engine", "trimtab.planner.code_bytes"),
+    "trimtab.results.peer_figures",
+}
+
+
 def is_write(call: ast.Call) -> bool:
     """Whether a call opens or writes a file otherwise than through trimtab.files."""
     if not isinstance(call.func, ast.Attribute):
@@ -34,6 +41,19 @@ def test_files_are_written_in_one_way(name: str) -> None:
     calls = [n for n in ast.walk(ast.parse(OWN[name].read_text())) if isinstance(n, ast.Call)]
     by_hand = [call.lineno for call in calls if is_write(call)]
     assert not by_hand, f"{OWN[name]} writes files by itself in lines {by_hand}"
+
+
+def test_texts_name_the_command_that_a_user_has() -> None:
+    """`./inv` in a checkout, `trimtab` where it is installed: `trimtab.paths.PROGRAM`."""
+    for name in some(sorted(OWN.keys() - DEVELOPERS)):
+        if not name.startswith("trimtab."):
+            continue
+        tree = ast.parse(OWN[name].read_text())
+        statements = [node for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+        documents = {id(statement.value) for statement in statements}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                assert id(node) in documents or "./inv " not in node.value, f"{name}: {node.lineno}"
 
 
 def test_absolute_imports_only() -> None:

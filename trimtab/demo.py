@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+import sys
 import tempfile
 import threading
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ from trimtab.build import host_build
 from trimtab.compare import side_by_side
 from trimtab.devices import DeviceDefinition, board, find_device
 from trimtab.errors import DeviceError, EmulatorError, MissingRequirementError, TrimtabError
+from trimtab.paths import PROGRAM
 from trimtab.pipeline import delivery
 from trimtab.pipeline.built import build, subject_of
 from trimtab.pipeline.loaded import Loaded, load
@@ -53,8 +55,8 @@ class DemoResult:
 def demo(folder: Path, progress: Progress = SILENT) -> DemoResult:
     """Runs all steps; records and reports go into `folder`. Raises the first TrimtabError."""
     progress.note(
-        f"Python packages are in {paths.root() / '.venv'} (./inv put them there); builds, compiler "
-        f"caches and the board's system go into {paths.cache()}, results into {folder}"
+        f"Python packages are in {sys.prefix}; builds, compiler caches and the board's system go "
+        f"into {paths.cache()}, results into {folder}"
     )
     return Demo(folder, progress).run()
 
@@ -179,5 +181,5 @@ def _report(record_files: Sequence[Path], folder: Path) -> DemoResult:
             f"(95 % interval of the median {low:.2f} .. {high:.2f} ms)\n"
         )
     text += f"Report: {markdown_path}, {html_path}; runs: "
-    text += f"./inv report --results {shlex.quote(str(folder))}"
+    text += f"{PROGRAM} report --results {shlex.quote(str(folder))}"
     return DemoResult(tuple(record_files), markdown_path, html_path, text)

@@ -21,6 +21,7 @@ from trimtab import paths, strict_json, system
 from trimtab.build.toolchain import find_toolchain, list_toolchains
 from trimtab.devices import list_devices
 from trimtab.errors import MissingRequirementError
+from trimtab.paths import PROGRAM
 from trimtab.progress import SILENT, Progress
 from trimtab.tables import Column, Page, Table
 
@@ -184,7 +185,7 @@ def page(requirements: Sequence[Requirement]) -> Page:
         sections.append(_table(development, "Only for the tests of trimtab and other work on it:"))
     if packages := _missing_packages(requirements):
         remedy = _apt(" ".join(packages))
-        sections.append(f"All missing packages at once: ./inv setup, or\n  {remedy}")
+        sections.append(f"All missing packages at once: {PROGRAM} setup, or\n  {remedy}")
     return sections
 
 

@@ -22,6 +22,10 @@ def is_checkout() -> bool:
     return (_PACKAGE.parent / "runtime" / "ops").is_dir()
 
 
+PROGRAM = "./inv" if is_checkout() else "trimtab"
+"""The command that starts trimtab, for texts that tell users what to type."""
+
+
 def root() -> Path:
     """The folder that holds ``runtime/``, ``kernels/``, ``toolchains/``, ... (never written to)."""
     return _PACKAGE.parent if is_checkout() else _PACKAGE / "_resources"

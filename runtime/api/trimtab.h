@@ -98,7 +98,7 @@ int trimtab_open_mapped(const void* data, size_t size, const trimtab_options* op
 int trimtab_verify(trimtab_model* model);
 void trimtab_close(trimtab_model* model);
 
-/* Makes a model file from an earlier one and their difference (./inv delta OLD NEW), and checks the
+/* Makes a model file from an earlier one and their difference (delta OLD NEW), and checks the
  * result. `model_bytes`: the capacity of `model`, then the size of the new file.
  * TRIMTAB_BAD_ARGUMENT if the capacity is smaller, `model` is null, or `old_model` is not the file
  * that the difference is from; TRIMTAB_BAD_FILE if difference or result are damaged: `model` must

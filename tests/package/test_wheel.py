@@ -100,6 +100,17 @@ def test_the_wheel_has_no_laboratory(python: Path, tmp_path: Path) -> None:
     assert "  build " in listed
 
 
+def test_texts_name_the_command_that_a_user_of_the_wheel_has(python: Path, tmp_path: Path) -> None:
+    trimtab_command = str(python.with_name("trimtab"))
+    program = "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncode)"
+    helped = run(python, tmp_path, "-c", program, trimtab_command, "bench", "--help").stdout
+    assert "(trimtab device)" in helped
+    refused = run(python, tmp_path, "-m", "trimtab.cli", "report", "last")
+    assert refused.returncode == 2
+    assert "`trimtab report`" in refused.stderr
+    assert "./inv" not in helped + refused.stderr
+
+
 def test_the_wheel_does_the_main_job(python: Path, tmp_path: Path) -> None:
     """A network of the zoo becomes a static binary for a Cortex-A53, runs in QEMU, is compared with
     an independent reference, and reported, with empty caches.

@@ -35,6 +35,7 @@ from trimtab.devices import facts
 from trimtab.devices.control import Controlled
 from trimtab.devices.protocol import Device, DeviceInfo, InstructionCounter
 from trimtab.errors import DeviceUnreachableError, ResultError, TrimtabError
+from trimtab.paths import PROGRAM
 from trimtab.progress import SILENT, Progress
 from trimtab.results.records import Event, FileFacts, Header, RecordedDevice, Writer
 
@@ -251,6 +252,6 @@ def _facts(path: Path) -> FileFacts:
         raise ResultError(
             f"the file cannot be read: {error.strerror}",
             where=str(path),
-            hint="build it: ./inv build",
+            hint=f"build it: {PROGRAM} build",
         ) from error
     return FileFacts(path.name, len(data), hashlib.sha256(data).hexdigest())

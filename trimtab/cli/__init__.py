@@ -32,6 +32,7 @@ from trimtab import __version__, escape
 from trimtab.cli._output import escape_output
 from trimtab.cli._program import TaskProgram
 from trimtab.errors import FileAccessError, TrimtabError
+from trimtab.paths import PROGRAM
 
 INTERRUPTED = 130  # what a shell reports for a process that Ctrl-C ended
 
@@ -137,7 +138,7 @@ def main(developers: Iterable[ModuleType] = (), prepare: Callable[[], None] | No
     """
     warnings.formatwarning = lambda message, *_: escape.text(f"warning: {message}\n")
     escape_output()
-    name = "trimtab" if Path(sys.argv[0]).name == "trimtab" else "inv"
+    name = Path(PROGRAM).name
     program = TaskProgram(collect(developers, prepare), name=name, version=__version__)
     try:
         program.run()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trimtab.cli._command import group, option
+from trimtab.paths import PROGRAM
 
 if TYPE_CHECKING:
     from trimtab.devices.control import Control
@@ -85,7 +86,9 @@ class PlanChoices:
 class PlanOptions:
     """A plan file, and choices that replace its own."""
 
-    plan: str = option("plan file with algorithms and kernels (./inv inspect --plan writes one)")
+    plan: str = option(
+        f"plan file with algorithms and kernels ({PROGRAM} inspect --plan writes one)"
+    )
     choices: PlanChoices = group(PlanChoices)
 
     def read(self) -> Plan:

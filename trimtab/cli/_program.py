@@ -18,6 +18,7 @@ from invoke.program import Program
 from trimtab import escape, plugins
 from trimtab.cli._argv import normalize
 from trimtab.errors import TrimtabError, UsageError
+from trimtab.paths import PROGRAM
 
 
 class TaskIndex(Protocol):
@@ -46,11 +47,6 @@ class TaskProgram(Program):
         super().__init__(name=name, binary=name, namespace=tasks.namespace, version=version)
         self._tasks = tasks
 
-    @property
-    def _started(self) -> str:
-        """The name by which a user starts the program."""
-        return "./inv" if self.name == "inv" else str(self.name)
-
     def core_args(self) -> list[Argument]:
         """Invoke's options, and `--plugin` for its help text: `normalize` takes it away."""
         help = "folder of a plug-in (repeatable); with any task: docs/plugins.md"
@@ -62,7 +58,7 @@ class TaskProgram(Program):
         tasks = contexts(self._tasks.namespace)
         core = ParserContext(args=self.core_args())
         try:
-            arguments = normalize(words, core, tasks, self._tasks.renamed, self._started)
+            arguments = normalize(words, core, tasks, self._tasks.renamed, PROGRAM)
         except TrimtabError as error:
             raise Exit(escape.text(f"error: {error}"), code=error.exit_code) from None
         for old, new in arguments.old_names.items():
@@ -91,7 +87,7 @@ class TaskProgram(Program):
         error = UsageError(
             "; ".join(f"{str(one.name).upper()} is missing: {one.help}" for one in missing),
             where=task,
-            hint=f"{self._started} {task} {words}",
+            hint=f"{PROGRAM} {task} {words}",
         )
         return Exit(f"error: {error}", code=error.exit_code)
 

@@ -14,6 +14,7 @@ from trimtab.cli._options import (
     PlanOptions,
     RecipeOptions,
 )
+from trimtab.paths import PROGRAM
 
 if TYPE_CHECKING:
     from trimtab.bench.jobs import Settings
@@ -42,7 +43,7 @@ class AbOptions:
     a: str = argument(f"the baseline: {_ARM}")
     b: str = argument("what is compared with it: as A")
     input: tuple[str, ...] = option(INPUT_HELP, ())
-    device: str = option("device to measure on (./inv device)", "local")
+    device: str = option(f"device to measure on ({PROGRAM} device)", "local")
     launches: int = option(
         "launches of each arm; default 20, at least 10 before a difference counts as real", 20
     )

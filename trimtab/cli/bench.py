@@ -16,6 +16,7 @@ from trimtab.cli._options import (
     format_of,
 )
 from trimtab.cli._options import RecipeOptions as RecipeOptions  # noqa: PLC0414
+from trimtab.paths import PROGRAM
 
 if TYPE_CHECKING:
     from trimtab.bench.pace import Pace
@@ -30,7 +31,7 @@ class BenchOptions:
     """Options of `bench`."""
 
     network: RecipeOptions = group(RecipeOptions)
-    device: str = option("device to measure on (./inv device)", "local")
+    device: str = option(f"device to measure on ({PROGRAM} device)", "local")
     plan: PlanOptions = group(PlanOptions)
     limits: BudgetOptions = group(BudgetOptions)
     embed_model: bool = option("link the model into the binary", False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trimtab.cli._command import command, option
+from trimtab.paths import PROGRAM
 
 GROUP = "Devices"
 
@@ -41,7 +42,7 @@ def board(options: StartOptions) -> None:
     if options.status and options.stop:
         raise UsageError("--status and --stop exclude each other")
     if options.json and not options.status:
-        raise UsageError("--json is for --status", hint="./inv board --status --json")
+        raise UsageError("--json is for --status", hint=f"{PROGRAM} board --status --json")
     if options.stop:
         print(f"board {arch}: {'stopped' if board.down(arch) else 'was not up'}")
         return

@@ -18,6 +18,7 @@ from trimtab.cli._options import (
     TrainingOptions,
 )
 from trimtab.cli._options import RecipeOptions as RecipeOptions  # noqa: PLC0414
+from trimtab.paths import PROGRAM
 
 if TYPE_CHECKING:
     from trimtab.build.builder import Build
@@ -168,7 +169,7 @@ def _print_summary(delivered: Build, footprints: Sequence[Footprint], report: Si
     compiler = delivered.compiler
     print(f"  build.json, debug/   {compiler}; the runner with its symbols, and its link map")
     print(f"runner: {totals}")
-    print(f"more: ./inv size {shlex.quote(str(delivered.output_dir))}")
+    print(f"more: {PROGRAM} size {shlex.quote(str(delivered.output_dir))}")
 
 
 def _print_json(value: object) -> None:
@@ -203,7 +204,7 @@ def size(options: SizeOptions) -> None:
     if bool(options.binary) == bool(options.model):
         raise UsageError(
             "which binary, or which model?",
-            hint="./inv size dist/NAME-TOOLCHAIN, or ./inv size --model NAME --cpu CORE",
+            hint=f"{PROGRAM} size dist/NAME-TOOLCHAIN, or {PROGRAM} size --model NAME --cpu CORE",
         )
     if options.model:
         _show_plan_costs(options)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from trimtab.cli._command import argument, command, group, option
 from trimtab.cli._options import RESULTS_HELP, TRUST_HELP, ControlOptions
+from trimtab.paths import PROGRAM
 
 if TYPE_CHECKING:
     from trimtab.compare.ab import AbRequest
@@ -18,7 +19,7 @@ GROUP = "Devices"
 class CalibrateOptions:
     """Options of `calibrate`."""
 
-    device: str = argument("device (./inv device)")
+    device: str = argument(f"device ({PROGRAM} device)")
     model: str = option("model file or zoo network to measure; default: shufflenet_v2")
     launches: int = option("launches of each arm; default 40", 40)
     threads: int = option("threads of the runner", 1)

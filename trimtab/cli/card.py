@@ -19,6 +19,7 @@ from trimtab.cli._options import (
     RecipeOptions,
     format_of,
 )
+from trimtab.paths import PROGRAM
 
 if TYPE_CHECKING:
     from trimtab.pipeline.recipe import Recipe
@@ -78,7 +79,7 @@ class CardOptions:
         from trimtab.reports.rendering import check_output
 
         if not self.model:
-            raise UsageError("a card is of a network: which?", hint="./inv card net.onnx")
+            raise UsageError("a card is of a network: which?", hint=f"{PROGRAM} card net.onnx")
         self.form()
         check_output(self.output)
         for recipe in self.recipes():

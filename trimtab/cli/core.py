@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from trimtab.cli._command import command, group, option
 from trimtab.cli._options import RESULTS_HELP, TRUST_HELP, ControlOptions
+from trimtab.paths import PROGRAM
 
 GROUP = "Devices"
 NAMESPACE = "core"
@@ -15,7 +16,7 @@ NAMESPACE = "core"
 class FitOptions:
     """Options of `core.fit`."""
 
-    device: str = option("device (./inv device); default: this machine", "local")
+    device: str = option(f"device ({PROGRAM} device); default: this machine", "local")
     cpu: str = option("the core (docs/cores.md); default: the device's own")
     toolchain: str = option("toolchain; default: the device's own")
     threads: int = option("threads to fit besides one; default: all cores", 0)

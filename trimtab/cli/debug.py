@@ -13,6 +13,7 @@ from trimtab.cli._options import (
     PrecisionOptions,
     RecipeOptions,
 )
+from trimtab.paths import PROGRAM
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,9 @@ class DebugOptions:
     """Options of `debug`."""
 
     network: RecipeOptions = group(RecipeOptions)
-    device: str = option("device to run on (./inv device); default: local, or that of the case")
+    device: str = option(
+        f"device to run on ({PROGRAM} device); default: local, or that of the case"
+    )
     case: str = option(
         "folder that receives the first operator beyond its bound, with its operands; without "
         "--model: the folder of a case to repeat alone"
@@ -100,7 +103,9 @@ def debug(options: DebugOptions) -> None:
         files.write_text(Path(options.output), page.to_html(diagnosis))
     if diagnosis.cause:
         again = (
-            f"; ./inv debug --case {folder} repeats it alone" if folder and diagnosis.first else ""
+            f"; {PROGRAM} debug --case {folder} repeats it alone"
+            if folder and diagnosis.first
+            else ""
         )
         raise DivergingOperatorError(
             diagnosis.verdict,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from trimtab.cli._command import argument, command, option
 from trimtab.cli._options import TRUST_HELP
+from trimtab.paths import PROGRAM
 
 GROUP = "Devices"
 NAMESPACE = "device"
@@ -36,7 +37,7 @@ def show(options: ShowOptions) -> None:
         print(listing.as_json() if options.json else listing.as_table().text())
         return
     if len(options.name) != 1:
-        raise UsageError("which device?", hint="name one; ./inv device lists all")
+        raise UsageError("which device?", hint=f"name one; {PROGRAM} device lists all")
     (name,) = options.name
     with find_device(name).open(trust_new=options.trust_new) as device:
         if options.watch and options.json:
@@ -53,7 +54,7 @@ def show(options: ShowOptions) -> None:
 class UnlockOptions:
     """Options of `device.unlock`."""
 
-    name: str = argument("device (./inv device)")
+    name: str = argument(f"device ({PROGRAM} device)")
     force: bool = option(
         "also if the measurement may still be running: this ends its runner", False
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from trimtab.cli._command import command, option
 from trimtab.cli._options import RESULTS_HELP, format_of
+from trimtab.paths import PROGRAM
 
 GROUP = "Compare and report"
 
@@ -74,7 +75,7 @@ def history(options: HistoryOptions) -> None:
         raise UsageError(
             f"no sweep{f' {sweep!r}' * bool(sweep)} recorded its commit of the {of}",
             where=str(folder),
-            hint="./inv sweep FILE, where FILE lies in a Git repository",
+            hint=f"{PROGRAM} sweep FILE, where FILE lies in a Git repository",
         )
     checks = []
     if options.check:

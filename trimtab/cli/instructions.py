@@ -16,6 +16,7 @@ from trimtab.cli._options import (
     PrecisionOptions,
     RecipeOptions,
 )
+from trimtab.paths import PROGRAM
 
 if TYPE_CHECKING:
     from trimtab.pipeline.recipe import Recipe
@@ -31,10 +32,12 @@ class InstructionsOptions:
     model: str = argument("model file or zoo network")
     input: tuple[str, ...] = option(VIEW_HELP, ())
     cpu: str = option(
-        "core to build for (docs/cores.md); a qemu device (./inv device) must emulate it",
+        f"core to build for (docs/cores.md); a qemu device ({PROGRAM} device) must emulate it",
         "cortex-a53",
     )
-    plan: str = option("plan file with algorithms and kernels (./inv inspect --plan writes one)")
+    plan: str = option(
+        f"plan file with algorithms and kernels ({PROGRAM} inspect --plan writes one)"
+    )
     prefer: str = option(PREFER_HELP)
     weights: str = option(WEIGHTS_HELP)
     accuracy: str = option(ACCURACY_HELP)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from invoke.exceptions import Exit
 
 from trimtab.cli._command import argument, command, option
+from trimtab.paths import PROGRAM
 
 GROUP = "Plug-ins"
 NAMESPACE = "plugin"
@@ -30,7 +31,7 @@ def new(options: NewOptions) -> None:
 
     folder = scaffold.write(options.name, options.op, options.format, options.output)
     print(f"{folder}: a plug-in with the operator {options.op}; its README.md shows how to try it")
-    print(f"next: ./inv plugin.test {shlex.quote(str(folder))}")
+    print(f"next: {PROGRAM} plugin.test {shlex.quote(str(folder))}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from trimtab.cli._command import command, option
 from trimtab.cli._options import RESULTS_HELP, format_of
+from trimtab.paths import PROGRAM
 
 GROUP = "Compare and report"
 
@@ -37,7 +38,7 @@ def report(options: ReportOptions) -> None:
         show(rendering.render_overview(folder, format), options.output)
     elif not runs:
         table = runs_table(folder)
-        empty = f"no runs in {folder} yet; ./inv bench makes one"
+        empty = f"no runs in {folder} yet; {PROGRAM} bench makes one"
         print(table.text() if table.rows else empty)
     elif len(runs) == 1:
         show(rendering.render_run(runs[0], folder, format or "terminal"), options.output)

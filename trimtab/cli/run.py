@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from trimtab.cli._command import argument, command, group, option
 from trimtab.cli._options import PlanOptions, PrecisionOptions, RecipeOptions
+from trimtab.paths import PROGRAM
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +37,7 @@ class RunOptions:
         "model's file says, or the best classes of a classifier; none shows the outputs",
         "auto",
     )
-    device: str = option("device to compute on (./inv device); default: this process")
+    device: str = option(f"device to compute on ({PROGRAM} device); default: this process")
     video: str = option(
         "video file, stream or number of a camera, in place of pictures; needs OpenCV"
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from trimtab.cli._command import command, group, option
 from trimtab.cli._options import INPUT_HELP, TRUST_HELP, TrainingOptions, parse_inputs
+from trimtab.paths import PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,7 +44,7 @@ class TrainOptions:
         "file of the learned network: .ttm, or another format of `convert`; checkpoints are beside "
         "it; default: NAME.ttm"
     )
-    device: str = option("device to train on (./inv device); default: this process")
+    device: str = option(f"device to train on ({PROGRAM} device); default: this process")
     toolchain: str = option("with --device: machine to build for; default: the device's")
     cpu: str = option("with --device: core to build for; default: the device's")
     trust_new: bool = option(TRUST_HELP, False)

@@ -14,6 +14,7 @@ from trimtab.cli._options import (
     PrecisionOptions,
     RecipeOptions,
 )
+from trimtab.paths import PROGRAM
 
 if TYPE_CHECKING:
     from trimtab.tuning.tuned import TuneRequest
@@ -26,7 +27,7 @@ class TuneOptions:
     """Options of `tune`."""
 
     network: RecipeOptions = group(RecipeOptions)
-    device: str = option("device to measure on (./inv device)", "local")
+    device: str = option(f"device to measure on ({PROGRAM} device)", "local")
     minutes: float = option("limit of builds, search and final comparison together", 5.0)
     output: str = option("plan file to write; default: NET-DEVICE.plan.toml")
     timings: str = option(
@@ -76,7 +77,7 @@ class TuneOptions:
 
         if not self.network.model:
             raise UsageError(
-                "which model?", hint="--model FILE, or --model NAME (./inv inspect lists them)"
+                "which model?", hint=f"--model FILE, or --model NAME ({PROGRAM} inspect lists them)"
             )
         if not 0 < self.minutes < 24 * 60:
             raise UsageError(f"--minutes is {self.minutes:g}, it must be above 0 and below a day")

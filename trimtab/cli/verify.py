@@ -7,6 +7,7 @@ from pathlib import Path
 
 from trimtab.cli._command import argument, command, option
 from trimtab.cli._options import RESULTS_HELP
+from trimtab.paths import PROGRAM
 
 GROUP = "Compare and report"
 
@@ -88,5 +89,7 @@ def _reports(names: tuple[str, ...]) -> tuple[Path, ...]:
 
     for name in names:
         if not Path(name).is_file():
-            raise UsageError("the report does not exist", where=name, hint="./inv report --output")
+            raise UsageError(
+                "the report does not exist", where=name, hint=f"{PROGRAM} report --output"
+            )
     return tuple(map(Path, names))

@@ -14,6 +14,7 @@ from trimtab.build import output
 from trimtab.build.toolchain import list_toolchains
 from trimtab.devices.registry import DeviceDefinition
 from trimtab.errors import PlanError, UsageError
+from trimtab.paths import PROGRAM
 from trimtab.pipeline import resolve
 from trimtab.pipeline.measured import archived, build_for, ready_device
 from trimtab.pipeline.recipe import MeasurementRequest, Recipe
@@ -171,7 +172,7 @@ def _build_record(folder: Path) -> dict[str, Any]:
         }
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(
-            f"not an output folder of `./inv build`: {error}",
+            f"not an output folder of `{PROGRAM} build`: {error}",
             where=str(folder),
             hint="build with --model FILE --output FOLDER, and name that folder",
         ) from error

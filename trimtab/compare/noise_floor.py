@@ -13,6 +13,7 @@ from typing import Any
 
 from trimtab import files, strict_json
 from trimtab.errors import ResultError
+from trimtab.paths import PROGRAM
 from trimtab.results.records import Header
 
 UNCALIBRATED = 0.01  # the floor to assume for a device without calibration
@@ -96,7 +97,7 @@ def read(device: str, folder: Path) -> NoiseFloor | None:
         raise ResultError(
             f"the noise floor cannot be read: {error}",
             where=str(path),
-            hint=f"measure it again: ./inv calibrate {device}",
+            hint=f"measure it again: {PROGRAM} calibrate {device}",
         ) from error
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from trimtab.compare import verdicts
 from trimtab.compare.verdicts import Verdict
+from trimtab.paths import PROGRAM
 from trimtab.results import statistics
 from trimtab.results.records import Record, Status
 from trimtab.results.statistics import Interval, Ratio
@@ -128,7 +129,7 @@ def _notes(runs: Sequence[Summary], *, are_separate: bool) -> list[str]:
     if are_separate and all(run.figure("latency") for run in runs):
         notes.append(
             "The times are from separate measurements, so no difference is called real: "
-            "`./inv bench.ab` measures both in interleaved rounds."
+            f"`{PROGRAM} bench.ab` measures both in interleaved rounds."
         )
     if any(run.header.is_emulated for run in runs):
         notes.append(

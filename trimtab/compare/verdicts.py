@@ -18,6 +18,7 @@ from trimtab.compare import noise_floor, paired
 from trimtab.compare.noise_floor import NoiseFloor
 from trimtab.compare.paired import MIN_LAUNCHES, Effect
 from trimtab.errors import ResultError
+from trimtab.paths import PROGRAM
 from trimtab.results import disconnects, variation
 from trimtab.results.records import WRONG, Header, Record
 from trimtab.results.statistics import Interval
@@ -178,7 +179,7 @@ def _reason(ratio: Effect, launches: int, floor_share: float, aim: float, more: 
 
 def _applied_floor(floor: NoiseFloor | None, header: Header, *, is_duet: bool) -> tuple[float, str]:
     """The noise floor that applies to a run, as a share, and a sentence about it."""
-    calibrate = f"./inv calibrate {header.device.name}"
+    calibrate = f"{PROGRAM} calibrate {header.device.name}"
     if floor is None:
         note = f"The noise floor is unknown, {noise_floor.UNCALIBRATED:.0%} is assumed: {calibrate}"
         return noise_floor.UNCALIBRATED, note

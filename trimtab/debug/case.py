@@ -26,6 +26,7 @@ from trimtab.debug.findings import agreement, simulated_rounding
 from trimtab.debug.regions import Region
 from trimtab.devices import DeviceDefinition
 from trimtab.errors import ModelFileError, PlanError, ProfileError
+from trimtab.paths import PROGRAM
 from trimtab.pipeline import delivery
 from trimtab.pipeline.recipe import Recipe
 from trimtab.pipeline.remote import remote_runner
@@ -41,7 +42,7 @@ FORMAT = 1
 _FACTS, _NETWORK, _PLAN, _INPUTS, _EXPECTED = (
     *("case.json", "network.ttm", "plan.toml", "inputs.npz", "expected.npz"),
 )
-_HINT = "./inv debug --model NET --device NAME --case FOLDER writes one"
+_HINT = f"{PROGRAM} debug --model NET --device NAME --case FOLDER writes one"
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from trimtab.bench import emulator_counts
 from trimtab.bench.runner import Command, interpret
 from trimtab.devices import Device
 from trimtab.devices.protocol import InstructionCounter, Transcript
+from trimtab.paths import PROGRAM
 from trimtab.planner import algorithms, planner
 from trimtab.program import Program, inspection
 from trimtab.results.records import Event
@@ -123,7 +124,7 @@ def judge(
             why = [f"the device throttled: {reason}" for reason in throttled]
             why += _reasons(row, program, target, samples[i])
             row = replace(
-                row, why="; ".join(why) or "unknown: ./inv tune measures other kernels for it"
+                row, why="; ".join(why) or f"unknown: {PROGRAM} tune measures other kernels for it"
             )
         rows.append(row)
     return rows

@@ -22,6 +22,7 @@ from trimtab.devices.process import IsDone, Sink, Source
 from trimtab.devices.protocol import CommandResult, Transcript
 from trimtab.devices.shell import ShellDevice
 from trimtab.errors import DeviceError, MissingRequirementError
+from trimtab.paths import PROGRAM
 
 _GRACE_S = 1.0  # for output that is still on its way when a command has ended
 _NOISE_BYTES = 64 * 1024
@@ -244,5 +245,5 @@ class _MarkedStream:
 
 def missing_client(program: str, package: str, device: str) -> MissingRequirementError:
     """The error for a client program that is not installed."""
-    hint = f"./inv setup, or: apt-get install {package}"
+    hint = f"{PROGRAM} setup, or: apt-get install {package}"
     return MissingRequirementError(f"{program} is not installed", where=device, hint=hint)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from trimtab import files, paths
 from trimtab.errors import EmulatorError
+from trimtab.paths import PROGRAM
 
 _FLAGS = ("-O2", "-fPIC", "-shared", "-nostdlib", "-ffreestanding")
 _COMPILE_S = 300.0
@@ -51,5 +52,5 @@ def _compile(source: Path, api: int, library: Path) -> None:
         raise EmulatorError(
             f"the plug-in does not compile: {result.stderr.strip()[-500:]}",
             where=str(source),
-            hint="is the Python package ziglang installed? (`./inv doctor`)",
+            hint=f"is the Python package ziglang installed? (`{PROGRAM} doctor`)",
         )

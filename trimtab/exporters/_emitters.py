@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 from trimtab.errors import ExportModelError
+from trimtab.paths import PROGRAM
 from trimtab.program import Op
 
 E = TypeVar("E", bound=Callable[..., object])
@@ -52,7 +53,8 @@ class Emitters(Generic[E]):
         return ExportModelError(
             f"{self.format} has no equivalent operator: {reason}",
             where=f"operator {op.name} ({op.type})",
-            hint="./inv inspect shows the program; a network without this operator can be exported",
+            hint=f"{PROGRAM} inspect shows the program; networks without this operator can be "
+            "exported",
         )
 
     def write(self, ops: Iterable[Op], emit: Callable[[Op], None], where: str) -> None:

@@ -35,6 +35,7 @@ from trimtab.modelfile.records import (
     VERSION,
     variable,
 )
+from trimtab.paths import PROGRAM
 from trimtab.program import attributes
 from trimtab.program.block import NUMPY_DTYPES, Block, Op, Var
 from trimtab.program.program import Program
@@ -149,7 +150,7 @@ def _ttm_errors(where: str) -> Iterator[None]:
 
 
 def _again(where: str) -> str:
-    return f"make it again: ./inv convert MODEL {shlex.quote(where)}"
+    return f"make it again: {PROGRAM} convert MODEL {shlex.quote(where)}"
 
 
 def unpacked_tables(image: Image) -> tuple[bytes, Image]:

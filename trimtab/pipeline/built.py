@@ -15,6 +15,7 @@ from trimtab.bench.jobs import Subject
 from trimtab.build.builder import Build
 from trimtab.build.toolchain import find_toolchain
 from trimtab.errors import UsageError
+from trimtab.paths import PROGRAM
 from trimtab.pipeline import delivery
 from trimtab.pipeline.planned import Planned
 from trimtab.pipeline.recipe import Recipe
@@ -68,7 +69,7 @@ def build_profile(recipe: Recipe, progress: Progress = SILENT) -> Build:
     if not recipe.profile:
         raise UsageError(
             "neither a model nor a profile is named",
-            hint="--model FILE, --profile NAME (./inv profile), or both",
+            hint=f"--model FILE, --profile NAME ({PROGRAM} profile), or both",
         )
     if recipe.budget:
         raise UsageError("a budget needs a model", hint="name one with --model")

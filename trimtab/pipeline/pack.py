@@ -12,6 +12,7 @@ from pathlib import Path
 from trimtab import compression, files, modelfile, strict_json
 from trimtab.build.output import RECORD
 from trimtab.errors import BuildError, UsageError
+from trimtab.paths import PROGRAM
 
 MODEL_SUFFIX, FOLDER_SUFFIX = ".zst", ".tar.zst"
 
@@ -59,7 +60,7 @@ def pack(source: Path, output: Path | None = None) -> PackedFile:
         unpack = f"zstd -d {target.name}"
     else:
         raise UsageError(
-            "there is no such file or folder", where=str(source), hint="./inv build makes one"
+            "there is no such file or folder", where=str(source), hint=f"{PROGRAM} build makes one"
         )
     return PackedFile(
         target,
@@ -86,7 +87,7 @@ def models(old: Path, new: Path) -> tuple[Path, Path]:
         raise UsageError(
             "the runners of these builds differ, and a difference is of their models",
             where=str(new),
-            hint="send the new runner, too (./inv pack), and name the .ttm files here",
+            hint=f"send the new runner, too ({PROGRAM} pack), and name the .ttm files here",
         )
     return before[".ttm"], after[".ttm"]
 
@@ -100,7 +101,7 @@ def _build_files(folder: Path) -> list[Path]:
         raise BuildError(
             f"not a build folder: {RECORD} cannot be read ({error})",
             where=str(folder),
-            hint="./inv build --model NET",
+            hint=f"{PROGRAM} build --model NET",
         ) from error
     names = [name for name in hashes if name == "trimtab-run" or name.endswith(".ttm")]
     for name in names:

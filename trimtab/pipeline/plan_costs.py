@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from trimtab import cores
 from trimtab.build.toolchain import find_toolchain
 from trimtab.errors import UsageError
+from trimtab.paths import PROGRAM
 from trimtab.pipeline.planned import Planned
 from trimtab.planner import code_bytes, code_selection, planner
 from trimtab.planner.code_selection import Constraints
@@ -45,7 +46,7 @@ def plan_costs(planned: Planned, progress: Progress = SILENT) -> list[PlanCost]:
     if code is None:
         raise UsageError(
             f"code sizes are not known for {target.arch}",
-            hint="./inv size FOLDER shows the sizes in a build",
+            hint=f"{PROGRAM} size FOLDER shows the sizes in a build",
         )
     constraints = Constraints(target, planned.plan)
     cost, weights = code_selection.code_cost(program, constraints, code), _weight_bytes(program)

@@ -12,6 +12,7 @@ from trimtab.build.toolchain import find_toolchain
 from trimtab.devices import find_device
 from trimtab.errors import UsageError
 from trimtab.importers.free_dimensions.bounds import Size
+from trimtab.paths import PROGRAM
 from trimtab.pipeline.precision import check_float
 from trimtab.pipeline.recipe import Recipe
 from trimtab.planner.plan_file import MAX_THREADS, PREFERENCES, WEIGHTS_AUTO, WEIGHTS_TYPES, Plan
@@ -40,7 +41,7 @@ def _of_family(profile: str) -> str:
     if not family:
         raise UsageError(
             "which model?",
-            hint="--model FILE, or --model NAME of a zoo network (./inv inspect lists them)",
+            hint=f"--model FILE, or --model NAME of a zoo network ({PROGRAM} inspect lists them)",
         )
     return family[0]
 

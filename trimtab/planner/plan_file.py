@@ -35,6 +35,7 @@ import tomli_w
 
 from trimtab import escape
 from trimtab.errors import PlanError
+from trimtab.paths import PROGRAM
 from trimtab.planner import algorithms
 from trimtab.planner.packing import Storage, coding
 from trimtab.planner.precision import PRECISIONS, TYPES, is_quantized
@@ -229,7 +230,7 @@ class Plan:
                 "the plan has operators that are not in the program: "
                 f"{', '.join(map(repr, unmatched))}",
                 where=f"program {program.name}",
-                hint="./inv inspect MODEL --plan writes a plan with all names",
+                hint=f"{PROGRAM} inspect MODEL --plan writes a plan with all names",
             )
         return choices
 

@@ -37,6 +37,7 @@ def write(name: str, op: str, framework: str, output: str | Path = ".") -> Path:
         raise UsageError("the folder exists already", where=str(folder))
     type = "".join(part.capitalize() for part in op.split("_"))
     words = {
+        "@program@": paths.PROGRAM,
         "@name@": name,
         "@op@": op,
         "@Op@": type,

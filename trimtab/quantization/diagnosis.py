@@ -10,6 +10,7 @@ import numpy as np
 
 from trimtab.accuracy import decibels
 from trimtab.heads import HeadRequest
+from trimtab.paths import PROGRAM
 from trimtab.program import Program
 from trimtab.quantization.accuracy import Reference, is_row, noise
 from trimtab.quantization.calibration import run_on_samples
@@ -40,7 +41,7 @@ def preprocessing_warning(
     return (
         f"the float32 network {symptom} in {count} sample{'s'[: count != 1]}, so the preprocessing "
         f"may be wrong{origin}. Look at the range of values ({ranges}), the order of channels (rgb "
-        "or bgr) and the layout; ./inv run MODEL --image FILE --input STEPS shows the result"
+        f"or bgr) and the layout; {PROGRAM} run MODEL --image FILE --input STEPS shows the result"
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from trimtab import files, reports
 from trimtab.compare import side_by_side
 from trimtab.errors import ResultError, UsageError
+from trimtab.paths import PROGRAM
 from trimtab.results import index, records
 from trimtab.results.records import Record
 from trimtab.results.summary import summarize
@@ -52,7 +53,7 @@ def render_overview(folder: Path, format_name: str) -> str:
         if run.status != index.TRUNCATED
     ]
     if not summaries:
-        raise UsageError(f"no runs in {folder} yet", hint="./inv bench records one")
+        raise UsageError(f"no runs in {folder} yet", hint=f"{PROGRAM} bench records one")
     return overview.cells(summaries)
 
 

@@ -22,6 +22,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 from trimtab import escape, reports
 from trimtab.errors import ResultError, TrimtabError, UsageError
+from trimtab.paths import PROGRAM
 from trimtab.reports import html_page
 from trimtab.results import index, records, summary
 from trimtab.results.summary import Summary
@@ -128,7 +129,9 @@ def bind_server(folder: Path, host: str = "127.0.0.1", port: int = 0) -> Server:
     """
     if not folder.is_dir():
         raise UsageError(
-            "the results folder does not exist", where=str(folder), hint="./inv bench creates it"
+            "the results folder does not exist",
+            where=str(folder),
+            hint=f"{PROGRAM} bench creates it",
         )
     token = "" if is_local(host) else secrets.token_urlsafe(24)
     handler = _handler(Site(folder), token)

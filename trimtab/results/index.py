@@ -15,6 +15,7 @@ from typing import Any
 
 from trimtab import escape, strict_json
 from trimtab.errors import ResultError, TruncatedResultError, UsageError
+from trimtab.paths import PROGRAM
 from trimtab.results import records
 from trimtab.results.records import Record
 from trimtab.results.summary import Unit, summarize
@@ -135,7 +136,7 @@ def find(reference: str, directory: Path) -> Path:
     raise UsageError(
         f"{len(matches) or 'no'} runs match {reference!r}",
         where=str(directory),
-        hint=f"runs: {ids}; `./inv report` lists all of them",
+        hint=f"runs: {ids}; `{PROGRAM} report` lists all of them",
     )
 
 
@@ -251,7 +252,7 @@ def query(text: str, directory: Path) -> tuple[list[str], list[tuple[Any, ...]]]
     path = directory / FILE_NAME
     if not path.is_file():
         raise UsageError(
-            "the folder has no runs", where=str(directory), hint="./inv sweep, or bench"
+            "the folder has no runs", where=str(directory), hint=f"{PROGRAM} sweep, or bench"
         )
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
         allowed = {

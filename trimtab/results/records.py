@@ -22,6 +22,7 @@ from uuid import uuid4
 
 from trimtab import files, strict_json
 from trimtab.errors import ResultError, TruncatedResultError
+from trimtab.paths import PROGRAM
 from trimtab.results import event_shapes
 
 FORMAT = 2
@@ -296,7 +297,7 @@ def read(path: Path) -> Record:
         raise ResultError(
             f"the result file cannot be read: {error}",
             where=str(path),
-            hint="./inv report lists all runs",
+            hint=f"{PROGRAM} report lists all runs",
         ) from error
     whole_lines = text.split("\n")[:-1]  # a last line without newline is truncated
     events = [_parse(path, number, line) for number, line in enumerate(whole_lines, 1)]
@@ -356,5 +357,5 @@ def _fields_of(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _not_a_record(path: Path, reason: str) -> ResultError:
     return ResultError(
-        f"not a result file: {reason}", where=str(path), hint="measure again: ./inv bench"
+        f"not a result file: {reason}", where=str(path), hint=f"measure again: {PROGRAM} bench"
     )

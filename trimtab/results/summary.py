@@ -17,6 +17,7 @@ import numpy as np
 
 from trimtab.accuracy import Accuracy, AccuracyBound, Search
 from trimtab.errors import ResultError
+from trimtab.paths import PROGRAM
 from trimtab.results import (
     counters,
     disconnects,
@@ -190,7 +191,7 @@ def summarize(record: Record) -> Summary:
         raise ResultError(
             f"not a result file: an event is wrong: {type(error).__name__}: {error}",
             where=str(record.path),
-            hint="measure again: ./inv bench",
+            hint=f"measure again: {PROGRAM} bench",
         ) from error
 
 

@@ -11,6 +11,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
 from trimtab.errors import BinaryFileError
+from trimtab.paths import PROGRAM
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def read(path: Path) -> Image:
         raise BinaryFileError(
             f"cannot read the file: {error.strerror}",
             where=str(path),
-            hint="name a binary, or a folder that ./inv build has made",
+            hint=f"name a binary, or a folder that {PROGRAM} build has made",
         ) from None
     except (ELFError, ValueError, KeyError, AssertionError, UnicodeDecodeError) as error:
         raise BinaryFileError(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from trimtab.errors import BinaryFileError
+from trimtab.paths import PROGRAM
 from trimtab.size import elf, linkmap
 from trimtab.size.owner import owner
 from trimtab.size.report import SizeReport, Symbol
@@ -63,7 +64,7 @@ def _text(path: Path) -> str:
         raise BinaryFileError(
             f"cannot read the file: {error.strerror}",
             where=str(path),
-            hint="name a binary, or a folder that ./inv build has made",
+            hint=f"name a binary, or a folder that {PROGRAM} build has made",
         ) from None
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from trimtab import files, importers, paths, strict_json, zoo
 from trimtab.bench import archive
 from trimtab.errors import TrimtabError, UsageError
+from trimtab.paths import PROGRAM
 from trimtab.pipeline import input_shapes
 from trimtab.pipeline.built import build, subject_of
 from trimtab.pipeline.calibration import Calibration
@@ -144,7 +145,7 @@ class BuildCache:
             network = FileBundle("model", path.parent, importers.files(path))
         if cell.plan == TUNED:
             raise UsageError(
-                "the plan was not tuned", where=str(cell), hint="./inv tune shows the reason"
+                "the plan was not tuned", where=str(cell), hint=f"{PROGRAM} tune shows the reason"
             )
         if cell.plan:
             plan_file = FileBundle("plan", Path(cell.plan).parent, [Path(cell.plan)])

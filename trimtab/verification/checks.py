@@ -8,6 +8,7 @@ from pathlib import Path
 
 from trimtab import files
 from trimtab.errors import VerificationError
+from trimtab.paths import PROGRAM
 from trimtab.progress import SILENT, Progress
 from trimtab.tables import Column, Table
 from trimtab.verification import signature, statement
@@ -58,7 +59,7 @@ def check_signature(
             raise VerificationError(
                 "there is no signed statement",
                 where=str(place),
-                hint="./inv verify --sign KEY writes one",
+                hint=f"{PROGRAM} verify --sign KEY writes one",
             )
         return f"Nobody has signed it: {place} does not exist."
     claims, signer = signature.verified(place, signers)

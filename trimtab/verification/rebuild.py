@@ -17,6 +17,7 @@ from trimtab.errors import ResultError, VerificationError
 from trimtab.learning import loaded as training_step
 from trimtab.learning.prepared import prepare, training_files
 from trimtab.learning.request import TrainingRequest
+from trimtab.paths import PROGRAM
 from trimtab.pipeline.built import build, build_profile
 from trimtab.pipeline.loaded import load
 from trimtab.pipeline.planned import plan
@@ -50,7 +51,7 @@ class RecordedBuild:
             raise ResultError(
                 f"not the record of a build: {error}",
                 where=str(where),
-                hint="name a folder that ./inv build has made, or a run",
+                hint=f"name a folder that {PROGRAM} build has made, or a run",
             ) from None
         made_from = RecordedRecipe.read(record.get("made_from"), where)
         return RecordedBuild(where, made_from, digests, folder, tools)

@@ -16,6 +16,7 @@ from typing import Any
 
 from trimtab import files, strict_json
 from trimtab.errors import MissingRequirementError, VerificationError
+from trimtab.paths import PROGRAM
 
 PAYLOAD = "application/vnd.in-toto+json"
 _NAMESPACE = "trimtab"
@@ -66,7 +67,7 @@ def verified(envelope: Path, signers: Path | None = None) -> tuple[dict[str, Any
         raise VerificationError(
             f"not a signed statement: {error}",
             where=str(envelope),
-            hint="./inv verify --sign KEY writes one",
+            hint=f"{PROGRAM} verify --sign KEY writes one",
         ) from None
     if signature.startswith(_MINISIGN):
         done, who = _checked_by_minisign(_encoded(payload), signature, signers, envelope)

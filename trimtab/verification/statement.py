@@ -13,6 +13,7 @@ from typing import Any
 from trimtab import __version__, files, strict_json
 from trimtab.build.output import RECORD
 from trimtab.errors import VerificationError
+from trimtab.paths import PROGRAM
 from trimtab.results import records
 
 SUFFIX = ".intoto.json"
@@ -83,7 +84,7 @@ def check(statement: Mapping[str, Any], present: Mapping[str, str], where: Path)
         raise VerificationError(
             what,
             where=str(where),
-            hint=f"its SHA-256 is {digest}; ./inv verify --sign KEY makes a new statement",
+            hint=f"its SHA-256 is {digest}; {PROGRAM} verify --sign KEY makes a new statement",
         )
 
 

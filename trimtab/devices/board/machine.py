@@ -31,6 +31,7 @@ from trimtab.devices.board.image import MACHINES
 from trimtab.devices.registry import DeviceDefinition
 from trimtab.devices.ssh import Address, SshDevice, host_keys
 from trimtab.errors import DeviceError, DeviceUnreachableError, EmulatorError
+from trimtab.paths import PROGRAM
 from trimtab.progress import SILENT, Progress
 
 _STOP_S = 10.0
@@ -79,7 +80,7 @@ def up(
             if (state.cpu_model, state.cpus) != (model, cpus):
                 raise DeviceError(
                     f"the board runs as {state.cpus} x {state.cpu_model}",
-                    hint=f"stop it first: ./inv board --stop --arch {arch}",
+                    hint=f"stop it first: {PROGRAM} board --stop --arch {arch}",
                 )
             return state
         image = _image(arch, folder, progress)
@@ -146,7 +147,7 @@ def create(definition: DeviceDefinition, *, trust_new: bool) -> BoardDevice:
     state = status(arch)
     if state is None:
         raise DeviceUnreachableError(
-            "the board is not up", where=definition.name, hint=f"./inv board --arch {arch}"
+            "the board is not up", where=definition.name, hint=f"{PROGRAM} board --arch {arch}"
         )
     image = Path(state.image)
     address = Address(

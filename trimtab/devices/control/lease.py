@@ -30,6 +30,7 @@ from trimtab.errors import (
     DeviceRebootedError,
     DeviceUnreachableError,
 )
+from trimtab.paths import PROGRAM
 
 _ASK_S = 1.0
 _MOST_RACES = 200
@@ -150,7 +151,7 @@ class Lease:
             self._failure = DeviceBusyError(
                 f"the lease of the device is lost: taken {f'by {holder}' if holder else 'away'}",
                 where=self._device.name,
-                hint=f"measure again; `./inv device {self._device.name} --watch` shows the holder",
+                hint=f"measure again; `{PROGRAM} device {self._device.name} --watch` shows who",
             )
 
     def _ran_out(self) -> DeviceError:
@@ -214,7 +215,7 @@ def _busy(device: Device, holder: LeaseHolder) -> DeviceBusyError:
         f"the device is leased by {holder}",
         where=device.name,
         hint=f"wait for it with --wait; if nobody needs it: "
-        f"./inv device.unlock {device.name} --force",
+        f"{PROGRAM} device.unlock {device.name} --force",
     )
 
 
@@ -231,7 +232,7 @@ def unlock(device: Device, *, force: bool) -> str:
         raise DeviceBusyError(
             f"the device is leased by {holder}",
             where=device.name,
-            hint=f"remove the lease all the same: ./inv device.unlock {device.name} --force",
+            hint=f"remove the lease all the same: {PROGRAM} device.unlock {device.name} --force",
         )
     lines = _claim(device, "unlock", holder.number)
     claimed = _taken(lines[-1])

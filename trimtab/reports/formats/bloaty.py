@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from trimtab import escape
 from trimtab.compare.side_by_side import Comparison
 from trimtab.errors import UsageError
+from trimtab.paths import PROGRAM
 from trimtab.reports import exchange
 from trimtab.results.summary import Summary
 
@@ -45,7 +46,7 @@ def _parts(runs: Sequence[Summary]) -> str:
             raise UsageError(
                 f"the record of {summary.name} has no sizes of parts",
                 where=summary.path,
-                hint="measure a build of ./inv bench or ./inv build",
+                hint=f"measure a build of {PROGRAM} bench or {PROGRAM} build",
             )
         for part, size in sorted(summary.groups.items(), key=lambda item: (-item[1], item[0])):
             loaded = 0 if part in _NOT_LOADED else size
