@@ -150,3 +150,16 @@ def test_the_trimmed_binary_on_a_board_sees_the_same(tmp_path: Path) -> None:
     assert len(here.boxes) == len(there.boxes) > 3
     np.testing.assert_allclose(there.results["boxes"], here.results["boxes"], 1e-3, 1e-2)
     assert there.milliseconds is None
+
+
+def test_a_picture_without_boxes_is_told_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    raw_network().save(tmp_path / "faces.ttm")
+    Image.fromarray(picture(64, 48)).save("photo.png")
+    for score, text in (("0.999", "no box reaches the score"), ("0", "xmin")):
+        head = f"ultraface:score={score}"
+        options = RunOptions(model="faces.ttm", image=("photo.png",), input=(FACES,), head=head)
+        inspect.unwrap(run.body)(options)
+        assert text in capsys.readouterr().out

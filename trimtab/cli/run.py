@@ -115,11 +115,17 @@ def _show_pictures(options: RunOptions) -> None:
         drawn = _drawn(sight.draw(), Path(options.output or f"{Path(path).stem}-seen.png"))
         rows.append({"image": path, "drawn": drawn, **sight.to_json()})
         if not options.json:
-            print(f"{path}{_took(sight)}\n{sight.table().text()}{_beside(sight)}")
+            print(f"{path}{_took(sight)}\n{_text(sight)}{_beside(sight)}")
             if drawn:
                 print(f"drawn: {drawn}")
     if options.json:
         print(dumps(rows, indent=1))
+
+
+def _text(sight: Sight) -> str:
+    if sight.boxes is not None and not len(sight.boxes):
+        return "no box reaches the score of the head; --head auto:score=0.1 shows weaker ones"
+    return sight.table().text()
 
 
 def _show_video(options: RunOptions) -> None:
