@@ -105,19 +105,14 @@ class TomlFile:
         if not isinstance(table, dict):
             raise self.wrong(key, "a table")
         prefix = f"{key}." if key else ""
-        by_key = {
-            field.metadata.get("key", field.name): field
-            for field in fields(kind)  # type: ignore[arg-type]
-            if field.init and field.name not in computed
-        }
-        self.check_keys(table, by_key, key)
-        for name, field in by_key.items():
-            is_required = field.default is MISSING and field.default_factory is MISSING
+        keys = _keys(kind, frozenset(computed))  # type: ignore[arg-type]
+        if not table.keys() <= keys.keys():
+            self.check_keys(table, keys, key)
+        for name, (_, _, is_required) in keys.items():
             if is_required and name not in table:
                 raise self.error(f"`{prefix}{name}` is missing")
-        hints = _hints(kind)  # type: ignore[arg-type]
         values = {
-            by_key[name].name: self.value(hints[by_key[name].name], value, f"{prefix}{name}")
+            keys[name][0]: self.value(keys[name][1], value, f"{prefix}{name}")
             for name, value in table.items()
         }
         return kind(**values, **computed)
@@ -148,7 +143,9 @@ class TomlFile:
 
         `limits` hold for each number in it.
         """
-        origin, arguments = get_origin(kind), get_args(kind)
+        if type(value) is kind and not limits:
+            return value
+        origin, arguments = _form(kind)
         if origin is Annotated:
             return self.value(arguments[0], value, key, limits + arguments[1:])
         if kind is Any:
@@ -195,8 +192,23 @@ class TomlFile:
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind, include_extras=True)
+def _keys(kind: type, computed: frozenset[str]) -> dict[str, tuple[str, Any, bool]]:
+    """The name and annotation of the field of each key, and whether it is required."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {
+        field.metadata.get("key", field.name): (
+            field.name,
+            hints[field.name],
+            field.default is MISSING and field.default_factory is MISSING,
+        )
+        for field in fields(kind)
+        if field.init and field.name not in computed
+    }
+
+
+@cache
+def _form(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+    return get_origin(kind), get_args(kind)
 
 
 def _description(kind: Any, limits: tuple[Limit, ...] = ()) -> str:
