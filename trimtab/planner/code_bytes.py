@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from statistics import median
 from typing import Any
 
+import numpy as np
 import tomli_w
 
 from trimtab import kernels, schema
@@ -55,7 +55,7 @@ class CodeSizes:
         """The median size of the measured operators of the same kind."""
         kinds = {other.name: other.kind for other in schema.operators().values()}
         peers = [size for name, size in self.operators.items() if kinds.get(name) == op.kind]
-        return round(median(peers)) if op.kind and peers else 0
+        return round(float(np.median(peers))) if op.kind and peers else 0
 
     def _typical_kernel(self, kernel: Kernel) -> int:
         """The largest float32 kernel of the family; if none was measured, the median size of the
@@ -73,7 +73,7 @@ class CodeSizes:
             for other, size in measured.items()
             if (other.args_type, other.isa) == (kernel.args_type, kernel.isa)
         ]
-        return round(median(peers)) if peers else 0
+        return round(float(np.median(peers))) if peers else 0
 
 
 def called_kernels(*ops: Op) -> set[str]:
