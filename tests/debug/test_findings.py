@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 from trimtab.bench.golden import MAX_STEPS
-from trimtab.debug import findings
+from trimtab.debug import findings, regions
+from trimtab.program import Program
+from trimtab.target import Target
+
+TERMS = 768
 
 
 @pytest.mark.parametrize(("error", "is_wrong"), [(0.0, False), (3e-7, False), (1e-4, True)])
@@ -32,3 +36,21 @@ def test_figures_of_a_tensor_leave_out_what_is_not_finite() -> None:
     one = findings.Figures.of(np.array([1, -3, np.inf, np.nan], np.float32))
     assert (one.min, one.max, one.mean, one.not_finite) == (-3, 1, -1, 2)
     assert one.rms == pytest.approx(5**0.5)
+
+
+@pytest.mark.parametrize(("terms", "is_wrong"), [(TERMS, False), (TERMS - 64, True)])
+def test_a_device_that_adds_in_f16_may_round_sums_that_cancel(terms: int, is_wrong: bool) -> None:
+    rng = np.random.default_rng(7)
+    signs = np.repeat([1, -1], TERMS // 2)
+    x, weights = (rng.random((8, TERMS)).astype(np.float16) for _ in range(2))
+    weights *= signs.astype(np.float16)
+    program = Program("sums")
+    program.add_input("x", x.shape, "f16")
+    program.outputs = program.block.add_op("gemm", ["x", program.block.add_constant(weights)])
+    sums = np.zeros((8, 8), np.float16)
+    for a, b in zip(x.T[:terms], weights.T, strict=False):  # a rounding for each added product
+        sums = (sums + np.outer(a.astype(np.float32), b)).astype(np.float16)
+    part = regions.alone(program, program.ops[0])
+    values = {"x": x, program.outputs[0]: sums}
+    finding = findings.compare(findings.describe(program, 0, ()), part, values, Target.host())
+    assert bool(finding.wrong) == is_wrong

@@ -13,6 +13,7 @@ from trimtab.bench import golden
 from trimtab.bench.golden import Agreement, Golden, RoundingLoss
 from trimtab.debug.regions import EXACT, Region, same_algorithms
 from trimtab.errors import PlanError, ProfileError, TrimtabError
+from trimtab.passes.fuse_qdq_conv import is_weighted
 from trimtab.planner.plan_file import Plan
 from trimtab.program import Program
 from trimtab.quantization.accuracy import Deviation
@@ -20,6 +21,8 @@ from trimtab.target import Target
 
 Array = NDArray[Any]
 _ORACLE = "this machine"
+_LOSSLESS = RoundingLoss(0.0, 1.0)
+_PARTS = 4  # of a sum, after which its partial sums are compared
 
 
 @dataclass(frozen=True)
@@ -189,7 +192,7 @@ def simulated_rounding(
         for name, value in values.items()
     }
     exact = Region(wide, part.inputs, part.outputs).compute(feeds, target)
-    through = _through_activation(replace(part, program=wide), feeds, target, exact)
+    sums = _of_sums(replace(part, program=wide), feeds, target, exact)
     try:
         half = part.compute(values, target, same_algorithms(program, plan))
     except (PlanError, ProfileError):
@@ -198,31 +201,61 @@ def simulated_rounding(
     for name, a, b in zip(part.outputs, exact, half, strict=True):
         deviation = Deviation.of(a, b)
         if not deviation.not_finite:
-            losses[name] = RoundingLoss(max(deviation.max_error, through), deviation.cosine)
+            error = max(deviation.max_error, sums.max_error)
+            losses[name] = RoundingLoss(error, min(deviation.cosine, sums.cosine))
     return losses
 
 
-def _through_activation(
+def _of_sums(
     part: Region, values: Mapping[str, Array], target: Target, exact: Sequence[Array]
-) -> float:
-    """The error behind a fused activation, whose results may be small, of what f16 may cost the sum
-    before it: devices that add in f16 round partial sums, which may be large. 0 without one.
+) -> RoundingLoss:
+    """The loss of a result by what f16 may cost a sum. Devices that add in f16 round partial sums:
+    they may be larger than the sum, and this one larger than what a fused activation makes of it.
+    None where no rounding is larger than that of the results.
     """
+    if len(exact) != 1:
+        return _LOSSLESS
     fused = [i for i, op in enumerate(part.program.ops) if op.attributes.get("activation")]
-    if len(fused) != 1 or len(exact) != 1:
-        return 0.0
     bare, moved = part.program.copy(), part.program.copy()
-    bare.ops[fused[0]].attributes["activation"] = ""
-    (sums,) = replace(part, program=bare).compute(values, target)
+    for i in fused:
+        bare.ops[i].attributes["activation"] = ""
+    largest = max(_largest(replace(part, program=one), values, target) for one in _partial(bare))
+    cost = golden.HALF_TOLERANCE / golden.HALF_FACTOR * largest
+    if not fused:
+        result = float(np.abs(exact[0]).max(initial=0.0))
+        if largest <= result or not result:
+            return _LOSSLESS
+        rms = float(np.sqrt(np.square(exact[0], dtype=np.float64).mean()))
+        return RoundingLoss(cost / result, 1 - (cost / rms) ** 2 / 2)
     op = moved.ops[fused[0]]
     named = dict(zip((port.name for port in op.schema.inputs), op.inputs, strict=False))
     bias = moved.vars[named["bias"]] if named.get("bias") else None
-    if bias is None or bias.data is None:
-        return 0.0
-    cost = golden.HALF_TOLERANCE / golden.HALF_FACTOR * float(np.abs(sums).max(initial=0.0))
+    if len(fused) != 1 or bias is None or bias.data is None:
+        return _LOSSLESS
     moved.vars[bias.name] = replace(bias, data=bias.data + np.float32(cost))
     (results,) = replace(part, program=moved).compute(values, target)
-    return Deviation.of(exact[0], results).max_error
+    return RoundingLoss(Deviation.of(exact[0], results).max_error, 1.0)
+
+
+def _partial(program: Program) -> Iterator[Program]:
+    """The program, and those in which the sums over a weighted operator's operands end early: with
+    zeros in the last parts of each axis of the weights. Kernels add in one order of the axes.
+    """
+    yield program
+    weighted = [op.inputs[1] for op in program.ops if is_weighted(op)]
+    data = program.vars[weighted[0]].data if len(weighted) == 1 else None
+    if data is None:
+        return
+    for axis, size in enumerate(data.shape):
+        for end in sorted({size * part // _PARTS for part in range(1, _PARTS)} - {0}):
+            twin, cut = program.copy(), data.copy()
+            np.moveaxis(cut, axis, 0)[end:] = 0
+            twin.vars[weighted[0]] = replace(twin.vars[weighted[0]], data=cut)
+            yield twin
+
+
+def _largest(part: Region, values: Mapping[str, Array], target: Target) -> float:
+    return max(float(np.abs(one).max(initial=0.0)) for one in part.compute(values, target))
 
 
 def _in_f32(program: Program) -> Program | None:
