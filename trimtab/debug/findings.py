@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,10 @@ from trimtab.target import Target
 Array = NDArray[Any]
 _ORACLE = "this machine"
 _LOSSLESS = RoundingLoss(0.0, 1.0)
+_HALF_STEP = 2.0**-12  # by which a rounded result in f16 is off, of its magnitude
+# The largest error of a sum of n rounded terms is about so many times sqrt(n) steps (Higham and
+# Mary, A New Approach to Probabilistic Rounding Error Analysis, 2019, theorem 2.4).
+_SUM_STEPS = 5
 _PARTS = 4  # of a sum, after which its partial sums are compared
 
 
@@ -192,26 +198,35 @@ def simulated_rounding(
         for name, value in values.items()
     }
     exact = Region(wide, part.inputs, part.outputs).compute(feeds, target)
-    sums = _of_sums(replace(part, program=wide), feeds, target, exact)
-    try:
-        half = part.compute(values, target, same_algorithms(program, plan))
-    except (PlanError, ProfileError):
-        half = part.compute(values, target)
-    losses = {}
-    for name, a, b in zip(part.outputs, exact, half, strict=True):
-        deviation = Deviation.of(a, b)
-        if not deviation.not_finite:
-            error = max(deviation.max_error, sums.max_error)
-            losses[name] = RoundingLoss(error, min(deviation.cosine, sums.cosine))
-    return losses
+    direct = [Deviation.of(*one) for one in zip(exact, part.compute(values, target), strict=True)]
+    planned = direct
+    if (algorithms := same_algorithms(program, plan)).operators:
+        with suppress(PlanError, ProfileError):
+            half = part.compute(values, target, algorithms)
+            planned = [Deviation.of(*one) for one in zip(exact, half, strict=True)]
+    # An algorithm that magnifies the rounding of operands magnifies that of sums, too.
+    magnified = max(
+        one.max_error / max(other.max_error, _HALF_STEP)
+        for one, other in zip(planned, direct, strict=True)
+    )
+    sums = _of_sums(replace(part, program=wide), feeds, target, exact, max(magnified, 1.0))
+    return {
+        name: RoundingLoss(max(one.max_error, sums.max_error), min(one.cosine, sums.cosine))
+        for name, one in zip(part.outputs, planned, strict=True)
+        if not one.not_finite
+    }
 
 
 def _of_sums(
-    part: Region, values: Mapping[str, Array], target: Target, exact: Sequence[Array]
+    part: Region,
+    values: Mapping[str, Array],
+    target: Target,
+    exact: Sequence[Array],
+    magnified: float,
 ) -> RoundingLoss:
-    """The loss of a result by what f16 may cost a sum. Devices that add in f16 round partial sums:
-    they may be larger than the sum, and this one larger than what a fused activation makes of it.
-    None where no rounding is larger than that of the results.
+    """The loss of a result by what f16 may cost a sum, times what the algorithm makes of it.
+    Devices that add in f16 round partial sums: they may be larger than the sum, and this one larger
+    than what a fused activation makes of it. None where no rounding is larger than the result's.
     """
     if len(exact) != 1:
         return _LOSSLESS
@@ -220,10 +235,11 @@ def _of_sums(
     for i in fused:
         bare.ops[i].attributes["activation"] = ""
     largest = max(_largest(replace(part, program=one), values, target) for one in _partial(bare))
-    cost = golden.HALF_TOLERANCE / golden.HALF_FACTOR * largest
+    share = max(golden.HALF_TOLERANCE, _SUM_STEPS * sqrt(_terms(bare)) * _HALF_STEP)
+    cost = share / golden.HALF_FACTOR * largest * magnified
     if not fused:
         result = float(np.abs(exact[0]).max(initial=0.0))
-        if largest <= result or not result:
+        if cost <= golden.HALF_TOLERANCE / golden.HALF_FACTOR * result or not result:
             return _LOSSLESS
         rms = float(np.sqrt(np.square(exact[0], dtype=np.float64).mean()))
         return RoundingLoss(cost / result, 1 - (cost / rms) ** 2 / 2)
@@ -242,16 +258,25 @@ def _partial(program: Program) -> Iterator[Program]:
     zeros in the last parts of each axis of the weights. Kernels add in one order of the axes.
     """
     yield program
-    weighted = [op.inputs[1] for op in program.ops if is_weighted(op)]
-    data = program.vars[weighted[0]].data if len(weighted) == 1 else None
-    if data is None:
-        return
-    for axis, size in enumerate(data.shape):
-        for end in sorted({size * part // _PARTS for part in range(1, _PARTS)} - {0}):
-            twin, cut = program.copy(), data.copy()
-            np.moveaxis(cut, axis, 0)[end:] = 0
-            twin.vars[weighted[0]] = replace(twin.vars[weighted[0]], data=cut)
-            yield twin
+    for name, data in _weights(program):
+        for axis, size in enumerate(data.shape):
+            for end in sorted({size * part // _PARTS for part in range(1, _PARTS)} - {0}):
+                twin, cut = program.copy(), data.copy()
+                np.moveaxis(cut, axis, 0)[end:] = 0
+                twin.vars[name] = replace(twin.vars[name], data=cut)
+                yield twin
+
+
+def _terms(program: Program) -> int:
+    """The products in the longest sum of the program's weighted operators."""
+    return max((data[0].size for _, data in _weights(program)), default=0)
+
+
+def _weights(program: Program) -> Iterator[tuple[str, Array]]:
+    """Names and values of weights, [outputs, ...]."""
+    for op in program.ops:
+        if is_weighted(op) and (data := program.vars[op.inputs[1]].data) is not None:
+            yield op.inputs[1], data
 
 
 def _largest(part: Region, values: Mapping[str, Array], target: Target) -> float:
