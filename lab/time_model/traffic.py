@@ -56,7 +56,7 @@ def of_operators(log: CacheLog, core: Core, progress: Progress = SILENT) -> dict
             "the log of the emulator has no operators",
             hint="runner and trimtab differ in version: build again",
         )
-    executed = sorted({number for interval in runs.values() for number in interval.ran})
+    executed = sorted({n for one in runs.values() for cpu in one.cpus for n in cpu.ran})
     cycles = throughput.cycles({number: log.blocks[number] for number in executed}, core, progress)
     return {
         index: _of(interval, cycles, core.l1d.line_bytes)
@@ -65,15 +65,13 @@ def of_operators(log: CacheLog, core: Core, progress: Progress = SILENT) -> dict
 
 
 def _of(interval: CacheInterval, cycles: Mapping[int, float], line: int) -> Traffic:
-    counts = [cpu.instructions for cpu in interval.cpus]
-    instructions = sum(counts)
-    modeled = sum(cycles.get(number, 0.0) * times for number, times in interval.ran.items())
-    busiest = max(counts, default=0) / max(instructions, 1)
+    cpus = interval.cpus
+    modeled = (sum(cycles.get(n, 0.0) * times for n, times in cpu.ran.items()) for cpu in cpus)
     last = interval.levels[-1] if interval.levels else None
     return Traffic(
-        instructions=instructions,
-        cycles=modeled * busiest,
-        l1_misses=sum(cpu.l1_misses for cpu in interval.cpus),
+        instructions=sum(cpu.instructions for cpu in cpus),
+        cycles=max(modeled, default=0.0),
+        l1_misses=sum(cpu.l1_misses for cpu in cpus),
         l2_misses=interval.levels[0].misses if interval.levels else 0,
         read_bytes=last.misses * line if last else 0,
         written_bytes=last.writes * line if last else 0,

@@ -12,13 +12,15 @@
 //
 //   mark PHASE INDEX
 //   cpu N INSTRUCTIONS L1_MISSES    for each virtual CPU that executed instructions
+//   ran BLOCK TIMES                 for each block that this CPU executed
 //   level N MISSES WRITES           N from 2; lines read from the level below, and written to it
-//   ran BLOCK TIMES                 for each block that was executed
 //
 // and a line `block N HEX` with its machine code when a block is translated.
 //
-// Threads advance together: none executes kAhead more instructions than another one that is not in
-// a system call, so that shared caches are used as by cores that run concurrently.
+// Threads advance together: none executes kAhead more instructions than another one that does not
+// sleep, so that threads share work and caches as cores that run concurrently, whatever the host's
+// schedule. A thread that waits for work does not sleep when it yields or reads the clock, and one
+// that is woken continues at the time of its waker, before others do.
 
 #include "runtime/tools/tcg_plugin.h"
 
@@ -27,12 +29,14 @@ enum {
   kLevels = 3,
   kBlocks = 1 << 17,
   kLines = 1 << 22,
-  kAhead = 20000,
-  kPatience = 2000,
+  kAhead = 4000,  // about a block of a shared loop
+  kYields = 4,
+  kPatience = 20000,
   kText = 1 << 16,
 };
 
 int sched_yield(void);
+int usleep(unsigned int microseconds);
 void abort(void);
 
 typedef struct {
@@ -49,7 +53,7 @@ typedef struct {
   uint64_t instructions, l1_misses;
   uint64_t clock, limit;
   uint64_t last;  // most recently used line and dirty bit, as in Cache
-  int is_running;
+  int is_running, is_in_futex_wait;
   char padding[64];
 } Cpu;
 
@@ -58,9 +62,14 @@ static int level_count;
 static Cpu cpus[kCpus];
 static uint64_t pool[kLines];
 static size_t pool_used;
-static uint64_t executed[kBlocks], block_sizes[kBlocks];
+static uint64_t executed[kCpus][kBlocks], block_sizes[kBlocks];
 static size_t block_count;
 static int lock;
+static int woken;  // threads that a system call has woken, and that have not continued yet
+
+// Numbers of system calls: sched_yield, clock_gettime, futex.
+static int64_t yield_call, clock_call, futex_call;
+enum { kFutexCommand = 127, kFutexWait = 0, kFutexWake = 1, kFutexWaitBitset = 9 };
 
 static char text[kText];
 static size_t text_length;
@@ -169,25 +178,34 @@ static uint64_t Slowest(const Cpu* self) {
 
 // Waits for slower threads, with a limit, because one may wait inside QEMU for this thread.
 static __attribute__((noinline)) void Wait(Cpu* cpu) {
-  for (int tries = 0; cpu->clock > Slowest(cpu) + kAhead && tries < kPatience; ++tries) {
-    sched_yield();
+  for (int tries = 0; tries < kPatience; ++tries) {
+    const int are_all_here = __atomic_load_n(&woken, __ATOMIC_RELAXED) <= 0;
+    if (are_all_here && cpu->clock <= Slowest(cpu) + kAhead) break;
+    // On a busy host a thread that yields loses its core for longer than one that sleeps.
+    if (tries < kYields) {
+      sched_yield();
+    } else {
+      usleep(1);
+    }
   }
   cpu->limit = cpu->clock + kAhead / 4;
+}
+
+// A thread that starts or returns continues at the position of the fastest other thread.
+static __attribute__((noinline)) void Start(Cpu* cpu) {
+  for (const Cpu* other = cpus; other != cpus + kCpus; ++other) {
+    if (other->is_running && other->clock > cpu->clock) cpu->clock = other->clock;
+  }
+  cpu->limit = cpu->clock + kAhead / 4;
+  __atomic_store_n(&cpu->is_running, 1, __ATOMIC_RELAXED);
 }
 
 static void OnBlockExecuted(unsigned int vcpu, void* number) {
   Cpu* cpu = &cpus[vcpu % kCpus];
   const size_t block = (size_t)(uintptr_t)number;
   cpu->instructions += block_sizes[block];
-  __atomic_fetch_add(&executed[block], 1, __ATOMIC_RELAXED);
-  if (!cpu->is_running) {
-    // A thread that starts or returns continues at the position of the fastest other thread.
-    for (const Cpu* other = cpus; other != cpus + kCpus; ++other) {
-      if (other->is_running && other->clock > cpu->clock) cpu->clock = other->clock;
-    }
-    cpu->limit = cpu->clock + kAhead / 4;
-    __atomic_store_n(&cpu->is_running, 1, __ATOMIC_RELAXED);
-  }
+  __atomic_fetch_add(&executed[cpu - cpus][block], 1, __ATOMIC_RELAXED);
+  if (!cpu->is_running) Start(cpu);
   __atomic_store_n(&cpu->clock, cpu->clock + block_sizes[block], __ATOMIC_RELAXED);
   if (cpu->clock > cpu->limit) Wait(cpu);
 }
@@ -242,19 +260,19 @@ static void WriteMark(uint64_t phase, uint64_t index) {
     Number(i);
     Number(instructions);
     Number(Take(&cpus[i].l1_misses));
+    for (size_t j = 0; j < block_count; ++j) {
+      const uint64_t times = Take(&executed[i][j]);
+      if (times == 0) continue;
+      Put("\nran");
+      Number(j);
+      Number(times);
+    }
   }
   for (int i = 1; i < level_count; ++i) {
     Put("\nlevel");
     Number((uint64_t)i + 1);
     Number(Take(&levels[i].misses));
     Number(Take(&levels[i].writes));
-  }
-  for (size_t i = 0; i < block_count; ++i) {
-    const uint64_t times = Take(&executed[i]);
-    if (times == 0) continue;
-    Put("\nran");
-    Number(i);
-    Number(times);
   }
   Put("\n");
   Flush();
@@ -264,9 +282,30 @@ static void WriteMark(uint64_t phase, uint64_t index) {
 static void OnSystemCall(qemu_plugin_id_t id, unsigned int vcpu, int64_t number, uint64_t a1,
                          uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6,
                          uint64_t a7, uint64_t a8) {
-  (void)id, (void)number, (void)a4, (void)a5, (void)a6, (void)a7, (void)a8;
-  __atomic_store_n(&cpus[vcpu % kCpus].is_running, 0, __ATOMIC_RELAXED);
+  (void)id, (void)a4, (void)a5, (void)a6, (void)a7, (void)a8;
+  Cpu* cpu = &cpus[vcpu % kCpus];
+  const uint64_t command = a2 & kFutexCommand;
+  const int is_futex = number == futex_call;
+  cpu->is_in_futex_wait = is_futex && (command == kFutexWait || command == kFutexWaitBitset);
+  if (number == yield_call || number == clock_call || (is_futex && command == kFutexWake)) return;
+  __atomic_store_n(&cpu->is_running, 0, __ATOMIC_RELAXED);
   if (a1 == kMarker) WriteMark(a2, a3);
+}
+
+static void OnSystemCallReturn(qemu_plugin_id_t id, unsigned int vcpu, int64_t number,
+                               int64_t result) {
+  (void)id;
+  Cpu* cpu = &cpus[vcpu % kCpus];
+  if (number != futex_call) return;
+  if (!cpu->is_in_futex_wait) {
+    // A wake, unless the thread slept in another command.
+    if (!cpu->is_running || result <= 0) return;
+    __atomic_fetch_add(&woken, (int)result, __ATOMIC_RELAXED);
+    cpu->limit = 0;
+  } else if (result == 0) {
+    Start(cpu);
+    __atomic_fetch_sub(&woken, 1, __ATOMIC_RELAXED);
+  }
 }
 
 static void OnExit(qemu_plugin_id_t id, void* userdata) {
@@ -304,7 +343,10 @@ static int AddLevel(const char* at) {
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t* info, int argc,
                                char** argv) {
-  (void)info;
+  const int is_x86 = info->target_name[0] == 'x';
+  yield_call = is_x86 ? 24 : 124;
+  clock_call = is_x86 ? 228 : 113;
+  futex_call = is_x86 ? 202 : 98;
   for (int i = 0; i < argc; ++i) {
     const char* value = argv[i];
     while (*value != '\0' && *value++ != '=') {
@@ -314,6 +356,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t* in
   if (level_count < 2) return -1;
   qemu_plugin_register_vcpu_tb_trans_cb(id, OnBlockTranslated);
   qemu_plugin_register_vcpu_syscall_cb(id, OnSystemCall);
+  qemu_plugin_register_vcpu_syscall_ret_cb(id, OnSystemCallReturn);
   qemu_plugin_register_atexit_cb(id, OnExit, NULL);
   return 0;
 }

@@ -18,7 +18,9 @@
 
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
-struct qemu_info_t;
+struct qemu_info_t {
+  const char* target_name;  // and more
+};
 typedef uint64_t qemu_plugin_id_t;
 typedef uint32_t qemu_plugin_meminfo_t;
 enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS = 0 };

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from pathlib import Path
 
 import pytest
@@ -140,13 +140,25 @@ def test_threads_have_their_own_first_level_and_share_the_second(program: Path) 
     assert turn.levels[0].misses == pytest.approx(lines, abs=200)
 
 
+def test_threads_take_equal_parts_of_the_work_whatever_the_host_runs(program: Path) -> None:
+    reads = 3000  # of a block of work
+    for turn in simulated(program, "take", 20, 32):
+        ran = Counter[int]()
+        for cpu in turn.cpus:
+            ran.update(cpu.ran)
+        hot, times = ran.most_common(1)[0]
+        assert times == pytest.approx(32 * reads, rel=0.01)
+        assert [round(cpu.ran.get(hot, 0) / reads) for cpu in turn.cpus] == [8, 8, 8, 8]
+
+
 def test_the_executed_machine_code_is_in_the_log(program: Path) -> None:
     with find_device("qemu-a53").open() as device:
         assert isinstance(device, CacheSimulator)
         argv = [device.push(program).path, "walk", "1024", "4", "r", "1"]
         log = device.simulate_caches(argv, (L1, L2), timeout_s=60)[1]
     for interval in log.intervals:
-        executed = sum(len(log.blocks[n]) // 4 * times for n, times in interval.ran.items())
+        ran = [item for cpu in interval.cpus for item in cpu.ran.items()]
+        executed = sum(len(log.blocks[n]) // 4 * times for n, times in ran)
         assert executed == sum(cpu.instructions for cpu in interval.cpus)
     assert log.intervals[-1].phase == 0  # it ended normally
 

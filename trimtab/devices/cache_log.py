@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from trimtab.errors import EmulatorError
 
 
 @dataclass(frozen=True)
 class CpuCounts:
-    """The counts of one virtual CPU."""
+    """The counts of one virtual CPU. `ran`: the number of executions of each block of machine code,
+    by its number.
+    """
 
     instructions: int
     l1_misses: int
+    ran: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -28,15 +31,13 @@ class LevelCounts:
 class CacheInterval:
     """The execution between two markers of the runner.
 
-    `phase`, `index`: those of the marker at its end. `levels`: L2, and L3 if there is one. `ran`:
-    the number of executions of each block of machine code, by its number.
+    `phase`, `index`: those of the marker at its end. `levels`: L2, and L3 if there is one.
     """
 
     phase: int
     index: int
     cpus: tuple[CpuCounts, ...]
     levels: tuple[LevelCounts, ...]
-    ran: Mapping[int, int]
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def parse(text: str) -> CacheLog:
     """Parses the log. Raises EmulatorError for other lines: QEMU complains into the same file."""
     blocks: dict[int, bytes] = {}
     marks: list[tuple[int, int]] = []
-    parts: list[tuple[list[CpuCounts], list[LevelCounts], dict[int, int]]] = []
+    parts: list[tuple[list[CpuCounts], list[LevelCounts]]] = []
     for line in text.splitlines():
         kind, *words = line.split()
         try:
@@ -66,13 +67,14 @@ def parse(text: str) -> CacheLog:
             if kind == "mark":
                 phase, index = numbers
                 marks.append((phase, index))
-                parts.append(([], [], {}))
+                parts.append(([], []))
             elif kind == "cpu":
-                parts[-1][0].append(CpuCounts(*numbers[1:]))
+                _, instructions, l1_misses = numbers
+                parts[-1][0].append(CpuCounts(instructions, l1_misses))
             elif kind == "level":
                 parts[-1][1].append(LevelCounts(*numbers[1:]))
             elif kind == "ran":
-                parts[-1][2][numbers[0]] = numbers[1]
+                parts[-1][0][-1].ran[numbers[0]] = numbers[1]
             else:
                 raise ValueError
         except (ValueError, TypeError, IndexError):
@@ -81,8 +83,8 @@ def parse(text: str) -> CacheLog:
             ) from None
     return CacheLog(
         tuple(
-            CacheInterval(phase, index, tuple(cpus), tuple(levels), ran)
-            for (phase, index), (cpus, levels, ran) in zip(marks, parts, strict=True)
+            CacheInterval(phase, index, tuple(cpus), tuple(levels))
+            for (phase, index), (cpus, levels) in zip(marks, parts, strict=True)
         ),
         blocks,
     )
