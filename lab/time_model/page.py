@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping
+
 from lab import committed
 from lab.docs.generator import reference
-from lab.docs.sentences import made_by
+from lab.docs.sentences import listed, made_by
 from lab.time_model import boards, figures
 from lab.time_model.boards import Errors
-from trimtab import cores
-from trimtab.planner.cost import STALLS
+from lab.time_model.cards import CARDS, GOAL, THREADS, TRUSTED, CardRow
 from trimtab.tables import Column, Page, Table, number
+
+_PEERS = "time_model/peers"
 
 
 @reference("Modeled times beside boards")
@@ -45,68 +49,46 @@ def modeled_networks() -> Page:
     return [made_by(figures.TIME_MODEL.name), figures.TimeModelRow.table(rows)]
 
 
-@reference("YOLO26n on a modeled Raspberry Pi 5")
-def modeled_yolo26n() -> Page:
-    """A detector like YOLO26n beside published times, and the operators that take its time."""
-    rows = committed.read("time_model/yolo26n").rows
-    engines = [row for row in rows if "engine" in row]
-    operators = [row for row in rows if "operator" in row]
-    times = [number(name, ".1f", absent="-") for name in ("measured ms", "modeled ms")]
-    counts = [number(name, ".0f", absent="-") for name in ("million instructions", "MB of traffic")]
-    parts = [
-        Column("operators of trimtab"),
-        number("number"),
-        number("million instructions", ".1f"),
-    ]
+@reference("Beside published times on a modeled Raspberry Pi 5")
+def modeled_cards() -> Page:
+    """Modeled times beside published ones, with the error of the model for a peer on that board."""
+    rows, errors, verdicts = CARDS.rows(), _peer_errors(), defaultdict[str, list[str]](list)
+    lines = []
+    for row, line in zip(rows, CardRow.table(rows).rows, strict=True):
+        error = errors.get(f"{row.network}_{row.precision}", errors.get(row.network))
+        is_sure = error is not None and abs(error) <= TRUSTED
+        verdict = "reached" if row.ratio <= GOAL else "not reached"
+        verdicts[verdict if is_sure else "not claimed"].append(f"{row.network} ({row.ratio:.2f})")
+        lines.append((*line, error))
+    columns = [number(name, ".1f") for name in ("published ms", "modeled ms")]
     return [
-        made_by("time_model/yolo26n"),
-        *_verdict(engines, operators),
+        made_by(CARDS.name),
+        f"The goal is {GOAL} of the published time; it is claimed only where the model is at most "
+        f"{TRUSTED:.0%} off for a peer's time of the network on that board.",
+        *(f"The goal is {name}: {listed(networks)}." for name, networks in verdicts.items()),
+        "Busiest thread: its cycles by a quarter of those of one thread:",
+        Table([*CardRow.table(rows).columns, number("model off by", "+.0%", absent="-")], lines),
+        made_by(_PEERS),
+        "Peers in the same model:",
         Table(
-            [Column("engine"), *times, *counts],
+            [Column("engine"), Column("network"), Column("precision"), *columns],
             [
-                (
-                    *(row["engine"], row.get("measured_ms"), row.get("modeled_ms")),
-                    *(
-                        _millions(row, "instructions"),
-                        _millions(row, "read_bytes", "written_bytes"),
-                    ),
-                )
-                for row in engines
-            ],
-        ),
-        Table(
-            [*parts, number("modeled ms", ".1f")],
-            [
-                (row["operator"], row["count"], row["instructions"] / 1e6, row["modeled_ms"])
-                for row in operators
+                [
+                    row[key]
+                    for key in ("engine", "network", "precision", "published_ms", "modeled_ms")
+                ]
+                for row in committed.read(_PEERS).rows
             ],
         ),
     ]
 
 
-def _verdict(engines: list[committed.Row], operators: list[committed.Row]) -> list[str]:
-    """Sentences about Arm's measured time, what takes trimtab's, and what its threads lose."""
-    bar = engines[0]["measured_ms"]
-    four, one = (
-        next(row for row in engines if row["engine"].startswith("trimtab") and row["threads"] == n)
-        for n in (4, 1)
-    )
-    modeled, first = four["modeled_ms"], operators[:2]
-    names = " and ".join(f"`{row['operator']}`" for row in first)
-    even = STALLS * one["cycles"] / 4
-    uneven = STALLS * four["cycles"] - even
-    milliseconds = uneven / (figures.memory_of(cores.find("cortex-a76")).clock_ghz * 1e6)
-    return [
-        f"trimtab's modeled {modeled:.1f} ms are {modeled / bar - 1:+.0%} beside Arm's {bar} ms; "
-        f"{sum(row['modeled_ms'] for row in first) / modeled:.0%} of them are {names}.",
-        f"The busiest of four threads has {four['cycles'] / one['cycles'] * 4:.2f} times a quarter "
-        f"of the cycles of one thread; evenly shared, the network would take "
-        f"{modeled - milliseconds:.1f} ms.",
-    ]
-
-
-def _millions(row: committed.Row, *keys: str) -> float | None:
-    return sum(row[key] for key in keys) / 1e6 if keys[0] in row else None
+def _peer_errors() -> Mapping[str, float]:
+    """The modeled time of a peer with four threads over the published one, minus 1, by network."""
+    runs = (run for run in boards.compare() if (run.board, run.threads) == ("rpi5", THREADS))
+    rows = committed.read(_PEERS).rows
+    more = {row["network"]: row["modeled_ms"] / row["published_ms"] - 1 for row in rows}
+    return {**next(runs).errors, **more}
 
 
 def _shown(errors: Errors) -> tuple[str, str]:

@@ -37,6 +37,26 @@ class ModelOptions:
     precision: PrecisionOptions = group(PrecisionOptions)
 
 
+@dataclass(frozen=True, kw_only=True)
+class CardsOptions:
+    """Options of `bench.cards`."""
+
+    network: tuple[str, ...] = option("only this network (repeatable)", ())
+    results: CheckedOptions = group(CheckedOptions)
+
+
+@command(CardsOptions, engine=True)
+def cards(options: CardsOptions) -> None:
+    """Model networks on a Raspberry Pi 5, beside times that Arm and ncnn publish for it."""
+    from lab.experiment import TaskRun
+    from lab.time_model import cards
+
+    run = TaskRun(cards.CARDS, options)
+    networks = run.chosen("network", [network for network, _ in cards.PUBLISHED])
+    pairs = [cards.row(*key, run.progress) for key in cards.PUBLISHED if key[0] in networks]
+    run.finish([row for row, _ in pairs], versions=pairs[0][1].versions, notes=cards.NOTES)
+
+
 @command(ModelOptions, engine=True)
 def model(options: ModelOptions) -> None:
     """Model an inference: cache misses and bytes of memory per operator, by simulation."""

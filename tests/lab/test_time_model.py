@@ -9,16 +9,18 @@ import pytest
 
 from lab import committed
 from lab.committed import Results
-from lab.time_model import boards, figures, throughput, traffic
+from lab.time_model import boards, cards, figures, throughput, traffic
+from lab.time_model.figures import ModeledInference
 from lab.time_model.simulate import model_time
 from lab.time_model.traffic import Traffic
 from trimtab import cores
-from trimtab.cores import Memory
+from trimtab.cores import Core, Memory
 from trimtab.devices import cache_log
 from trimtab.devices.cache_log import CacheLog, CpuCounts, LevelCounts
 from trimtab.errors import EmulatorError, UsageError
 from trimtab.pipeline.recipe import Recipe
 from trimtab.planner.cost import STALLS
+from trimtab.progress import SILENT, Progress
 
 A53 = cores.find("cortex-a53")
 LOG = """block 0 1f2003d5
@@ -73,6 +75,20 @@ def test_an_operator_has_the_counts_between_its_markers(monkeypatch: pytest.Monk
     assert costs[1] == Traffic(2, 4.0, 0, 0, 0, 0)
     assert traffic.total(costs.values()).instructions == 152
     assert traffic.total([]) == Traffic()
+
+
+def test_a_card_has_what_threads_lose_and_what_takes_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    def modeled(recipe: Recipe, core: Core, progress: Progress) -> ModeledInference:
+        cycles = 24e6 / recipe.threads + (3e6 if recipe.threads > 1 else 0)
+        operators = ("conv a", Traffic(cycles=cycles - 1e6)), ("add b", Traffic(1, 1e6, 0, 0, 5, 6))
+        return ModeledInference("net", core, "int8", recipe.threads, operators, {})
+
+    monkeypatch.setattr(cards, "model_time", modeled)
+    row, _ = cards.row("resnet18", "int8", SILENT)
+    assert row.modeled_ms == pytest.approx(STALLS * 9e6 / 2.4e6, rel=1e-3)
+    assert row.ratio == row.modeled_ms / 8.751
+    assert (row.uneven, row.traffic_bytes) == (1.5, 11)
+    assert row.most == "conv 89%, add 11%"
 
 
 def test_a_log_without_operators_is_an_error() -> None:
