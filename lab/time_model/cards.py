@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import defaultdict
 from heapq import nlargest
-from pathlib import Path
 
 from lab.committed import Baseline
 from lab.experiment import Experiment, FigureRow, computed, figure, figure_row, text
 from lab.time_model.figures import ModeledInference
 from lab.time_model.simulate import model_time
-from trimtab import cores, files
+from trimtab import cores
 from trimtab.pipeline.recipe import Recipe
 from trimtab.planner.plan_file import Plan
 from trimtab.progress import Progress
-from trimtab.zoo.builder import INPUT, Net
-from trimtab.zoo.networks import resnet50
 
 CORE, THREADS = "cortex-a76", 4
 GOAL = 0.9  # of the published time
@@ -28,7 +24,6 @@ PUBLISHED = {
     ("resnet18", "int8"): (8.751, ARM),
     ("resnet50", "int8"): (20.64, ARM),
     ("vit_tiny", "int8"): (26.40, ARM),
-    ("wide_resnet50_2", "int8"): (49.43, ARM),
     ("shufflenet_v2", "f16"): (3.37, NCNN),
     ("yolo_fastest", "f16"): (5.53, NCNN),
     ("detector_nanodet_m", "f16"): (11.01, NCNN),
@@ -75,21 +70,15 @@ CARDS = Experiment(
 
 def row(network: str, precision: str, progress: Progress) -> tuple[CardRow, ModeledInference]:
     """Models a network with four threads and with one; errors of `model_time`."""
-    with tempfile.TemporaryDirectory() as folder:
-        model = network
-        if network == "wide_resnet50_2":
-            net = Net(network, resnet50.INPUT_SHAPE)
-            resnet50.build(net, INPUT, width=2)
-            model = str(Path(folder) / f"{network}.onnx")
-            files.write_bytes(Path(model), net.model("").SerializeToString())
-        four, one = (
-            model_time(
-                Recipe(model=model, cpu=CORE, plan=Plan(precision=precision, threads=threads)),
-                cores.find(CORE),
-                progress,
-            )
-            for threads in (THREADS, 1)
+    core = cores.find(CORE)
+    four, one = (
+        model_time(
+            Recipe(model=network, cpu=CORE, plan=Plan(precision=precision, threads=threads)),
+            core,
+            progress,
         )
+        for threads in (THREADS, 1)
+    )
     total, ms = four.total, four.seconds(four.total) * 1e3
     by_kind = defaultdict[str, float](float)
     for label, cost in four.operators:
