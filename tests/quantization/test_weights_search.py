@@ -29,7 +29,7 @@ def chain() -> Program:
     net = Net(x=(1, 16, 9, 9))
     y = net("relu", net.conv("x", 40, 3))
     y = net("relu", net.conv(y, 40, 3, group=40))
-    y = net("relu", net.conv(y, 24, 1))
+    y = net("relu", net.conv(y, 24, 1, strides=[2, 2]))  # becomes two operators of one name
     y = net("global_average_pool", net.conv(y, 30, 1))
     return net.finish(net("reshape", y, shape=(1, 30)))
 

@@ -196,6 +196,7 @@ class _FormSearcher:
         """The network with the values that these forms expand to."""
         twin = self._simple.copy()
         for op in twin.ops:
-            if form := forms.get(op.name):
+            # Other operators of the same layer may share the name.
+            if is_weighted(op) and (form := forms.get(op.name)):
                 twin.vars[op.inputs[1]].data = self._weights[op.name].values[form]
         return twin
