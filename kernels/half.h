@@ -3,6 +3,7 @@
 #ifndef TRIMTAB_KERNELS_HALF_H_
 #define TRIMTAB_KERNELS_HALF_H_
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -77,6 +78,43 @@ struct Half {
 #endif
 };
 static_assert(sizeof(Half) == 2, "an element of f16 is 16 bits");
+
+namespace trimtab {
+
+constexpr size_t kExpandedHalves = 16;
+
+#if defined(__aarch64__)
+// Converts kExpandedHalves elements.
+TRIMTAB_INLINE void ExpandHalves(float* to, const Half* from) {
+  typedef __fp16 Halves __attribute__((vector_size(kExpandedHalves * sizeof(Half))));
+  typedef float Floats __attribute__((vector_size(kExpandedHalves * sizeof(float))));
+  Halves halves;
+  memcpy(&halves, from, sizeof(halves));
+  const Floats floats = __builtin_convertvector(halves, Floats);
+  memcpy(to, &floats, sizeof(floats));
+}
+#else
+// Converts kExpandedHalves elements, branch-free.
+TRIMTAB_INLINE void ExpandHalves(float* to, const Half* from) {
+  constexpr size_t kStep = 4;
+  typedef float Floats __attribute__((vector_size(kStep * sizeof(float))));
+  typedef uint32_t Words __attribute__((vector_size(kStep * sizeof(uint32_t))));
+  for (size_t i = 0; i < kExpandedHalves; i += kStep, from += kStep, to += kStep) {
+    const Words half = {from[0].bits, from[1].bits, from[2].bits, from[3].bits};
+    const Words magnitude = half & 0x7FFF, shifted = magnitude << 13;
+    // Subnormal halves: in [2^-14, 2^-13) they have the spacing of floats with shorter fractions.
+    const Floats below = reinterpret_cast<Floats>(shifted + (113u << 23)) - 0x1p-14f;
+    const Words subnormal = reinterpret_cast<Words>(magnitude < 0x400);
+    const Words infinite = reinterpret_cast<Words>(magnitude >= 0x7C00) & 0x7F800000;
+    const Words normal = (shifted + (112u << 23)) | infinite;
+    const Words bits = (subnormal & reinterpret_cast<Words>(below)) | (~subnormal & normal);
+    const Words signed_bits = bits | (half & 0x8000) << 16;
+    memcpy(to, &signed_bits, sizeof(signed_bits));
+  }
+}
+#endif
+
+}  // namespace trimtab
 
 #undef TRIMTAB_INLINE
 

@@ -9,33 +9,15 @@
 namespace trimtab {
 namespace {
 
-constexpr size_t kStep = 4;
-typedef float F32Vector __attribute__((vector_size(kStep * sizeof(float))));
-typedef uint32_t Words __attribute__((vector_size(kStep * sizeof(uint32_t))));
-
-// FloatFromHalf of a vector, branch-free.
-void ExpandStep(float* to, const Half* from) {
-  const Words half = {from[0].bits, from[1].bits, from[2].bits, from[3].bits};
-  const Words magnitude = half & 0x7FFF, shifted = magnitude << 13;
-  // Subnormal halves: in [2^-14, 2^-13) they have the spacing of floats with shorter fractions.
-  const F32Vector below = reinterpret_cast<F32Vector>(shifted + (113u << 23)) - 0x1p-14f;
-  const Words subnormal = reinterpret_cast<Words>(magnitude < 0x400);
-  const Words infinite = reinterpret_cast<Words>(magnitude >= 0x7C00) & 0x7F800000;
-  const Words normal = (shifted + (112u << 23)) | infinite;
-  const Words bits = (subnormal & reinterpret_cast<Words>(below)) | (~subnormal & normal);
-  const Words signed_bits = bits | (half & 0x8000) << 16;
-  __builtin_memcpy(to, &signed_bits, sizeof(signed_bits));
-}
-
 template <typename T>
 void CopyRow(T* to, const T* from, size_t count) {
   Copy(to, from, count * sizeof(T));
 }
 
 void CopyRow(float* to, const Half* from, size_t count) {
-  size_t i = 0;
-  for (; i + kStep <= count; i += kStep) ExpandStep(to + i, from + i);
-  for (; i < count; ++i) to[i] = from[i];
+  constexpr size_t kStep = kExpandedHalves;
+  for (; count >= kStep; count -= kStep, to += kStep, from += kStep) ExpandHalves(to, from);
+  for (; count > 0; --count) *to++ = *from++;
 }
 
 // Vectors of kCount elements.
@@ -73,6 +55,7 @@ void ScaleColumns(const ScaledRows& x, size_t* column, float* y, size_t panel) {
 }
 
 void ScaleVectors(const ScaledRows& x, size_t* column, float* y, size_t panel) {
+  ScaleColumns<16>(x, column, y, panel);
   ScaleColumns<8>(x, column, y, panel);
   ScaleColumns<4>(x, column, y, panel);
 }
