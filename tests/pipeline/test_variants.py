@@ -54,6 +54,7 @@ def test_the_footprint_of_a_variant_is_its_file_and_the_memory_of_an_engine(
     for variant in (load, balanced, size):
         assert variant.footprint.binary_bytes is None
         assert variant.footprint.memory_bytes
+        assert variant.footprint.load_ns
         assert variant.program.planned, "measuring it leaves the program usable"
     assert load.footprint.model_bytes > balanced.footprint.model_bytes
     assert size.footprint.model_bytes <= balanced.footprint.model_bytes

@@ -100,12 +100,18 @@ class TestEveryReport:
         assert comparison.index("shipped") < comparison.index("inference")
 
     def test_shows_the_alternatives_of_a_build(self, name: str, tmp_path: Path) -> None:
-        way = Footprint("net.onnx (source)", 31_337)
+        way, other = (
+            Footprint("net.onnx (source)", 31_337),
+            Footprint("f16", 15_000, load_ns=4_231_000),
+        )
         run = dataclasses.replace(one(tmp_path), shipped=(way,))
         compared = dataclasses.replace(two(tmp_path), runs=(run, run))
         for text in (of_run(name, run), of_two(name, compared)):
             assert "net.onnx (source)" in text
             assert re.search("31,337|31337", text)
+            assert "on the host" not in text
+        loaded = of_run(name, dataclasses.replace(run, shipped=(way, other)))
+        assert re.search(r"4\.2 ms|4231000", loaded)
 
     def test_shows_accuracy_before_any_speed(self, name: str, tmp_path: Path) -> None:
         plain = one(tmp_path)

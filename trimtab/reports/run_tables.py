@@ -177,19 +177,25 @@ def _choice(name: str, header: Header) -> str:
 
 
 def shipped(footprints: Sequence[Footprint]) -> Table:
-    """Bytes of binary and model, memory in use, and accuracy of smaller weights, by variant."""
+    """Bytes of binary and model, memory in use, the load on the machine that builds, and accuracy
+    of smaller weights, by variant; columns without figures are left out.
+    """
     rows = [
         [
             f"{variant.what} (this build)" if variant.is_built else variant.what,
             *(fmt.value(n, Unit.BYTES) for n in (variant.binary_bytes, variant.model_bytes)),
             *(fmt.value(n, Unit.BYTES) for n in (variant.total_bytes, variant.memory_bytes)),
+            "" if variant.load_ns is None else fmt.duration(float(f"{variant.load_ns:.2g}")),
             "" if variant.cosine is None else f"{variant.cosine:.6f}",
         ]
         for variant in footprints
     ]
-    columns = ["binary", "model", "both", "memory in use", "cosine, on noise"]
-    if not any(row[-1] for row in rows):
-        rows, columns = [row[:-1] for row in rows], columns[:-1]
+    columns = ["binary", "model", "both", "memory in use"]
+    columns += ["load, CPU time on the host", "cosine, on noise"]
+    for place in (6, 5):
+        if not any(row[place] for row in rows):
+            rows = [row[:place] + row[place + 1 :] for row in rows]
+            del columns[place - 1]
     return _numbers("Shipped", "", columns, rows)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -11,7 +11,8 @@ class Footprint:
 
     `model_bytes` is 0 for an embedded model, which the binary holds. `memory_bytes` is the sum of
     activations, prepared weights and the file. `cosine`: of the outputs for seeded noise with those
-    of unrounded weights. None where a figure is unknown. `is_built` marks the variant that was
+    of unrounded weights. `load_ns`: the CPU time to load the file from memory on the machine that
+    builds, not on the device. None where a figure is unknown. `is_built` marks the variant that was
     built.
     """
 
@@ -21,6 +22,7 @@ class Footprint:
     memory_bytes: int | None = None
     is_built: bool = False
     cosine: float | None = None
+    load_ns: int | None = field(default=None, compare=False)
 
     @property
     def total_bytes(self) -> int | None:
