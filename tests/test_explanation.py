@@ -82,6 +82,34 @@ def test_the_cut_that_it_proposes_loads_and_runs() -> None:
     assert np.allclose(result[0], expected, atol=1e-5)  # the same sum for all four outputs
 
 
+def wide(weights: np.ndarray) -> onnx.ModelProto:
+    """x: float32[1, 16, 4, 4] -> y, a convolution by weights[32, 16, 3, 3]."""
+    x, y = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+        for name, shape in (("x", (1, 16, 4, 4)), ("y", (1, 32, 2, 2)))
+    )
+    conv = helper.make_node("Conv", ["x", "w"], ["y"], name="conv")
+    graph = helper.make_graph([conv], "net", [x], [y], [numpy_helper.from_array(weights, "w")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.mark.parametrize(
+    ("weights", "form", "bits"),
+    [("f32", "f32", 32), ("f16", "f16", 16), ("int8", "int8", 8), ("bits3", "bits3", 3)],
+)
+def test_a_layer_has_the_form_and_the_bytes_that_the_file_stores(
+    weights: str, form: str, bits: int
+) -> None:
+    model = wide(np.random.default_rng(3).standard_normal((32, 16, 3, 3)).astype(np.float32))
+    explained = trimtab.explain(model, plan=trimtab.Plan(weights_type=weights))
+    (conv,) = explained.layers
+    assert conv.stored.form == form
+    expected = 32 * 16 * 9 * bits / 8
+    assert expected <= conv.stored.bytes < 1.2 * expected + 400  # scales and a table
+    assert (conv.stored.instructions > 0) == (form != "f32")
+    assert ("stored as" in tables.text(explained.page())) == (form != "f32")
+
+
 def test_operators_of_one_name_count_for_their_own_layer() -> None:
     explained = trimtab.explain("yolo_fastest")  # 0.252 GFLOP by its authors
     assert sum(layer.macs for layer in explained.layers) == pytest.approx(126e6, rel=0.02)

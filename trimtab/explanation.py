@@ -5,19 +5,23 @@ each weighs and costs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import TypeVar
 
 from trimtab import importers, passes, strict_json
 from trimtab.importers import Model
 from trimtab.importers._walk import UnsupportedLayersError, ends
 from trimtab.importers.free_dimensions.bounds import FreeShapes
 from trimtab.planner import planner
-from trimtab.planner.plan_file import Plan
+from trimtab.planner.packing.loading import StoredConstants, stored_constants
+from trimtab.planner.plan_file import WEIGHTS_TYPES, Plan
 from trimtab.program import ImportedLayerFacts, Program, inspection, lineage
 from trimtab.progress import SILENT, Progress
 from trimtab.tables import Column, Page, Table, number
 from trimtab.target import Target
+
+T = TypeVar("T")
 
 _LEAST_SHARE = 0.0005  # of the time, which is shown as 0.0 %
 
@@ -28,8 +32,8 @@ class ExplainedLayer:
     accumulates and the bytes of their constants; `share`: of the modeled time of an inference on
     this machine, None where the network is not supported as a whole, and for a layer that is
     computed along with another. A layer without operators is constant, or changes nothing.
-    `refused`: why it is not supported; a layer that reads the result
-    of such a one is not `checked`.
+    `refused`: why it is not supported; a layer that reads the result of such a one is not
+    `checked`. `stored`: its constants in a planned file, those of fused layers included.
     """
 
     title: str
@@ -39,6 +43,7 @@ class ExplainedLayer:
     share: float | None
     refused: tuple[str, ...]
     checked: bool
+    stored: StoredConstants
 
     @property
     def verdict(self) -> str:
@@ -115,12 +120,19 @@ class Explanation:
             number("MACs", ","),
             number("constants (bytes)", ","),
             number("share of time", ".1%"),
+            Column("stored as"),
+            number("in the file (bytes)", ","),
+            number("expanding (instructions)", ","),
         ]
         rows = [
-            (layer.title, layer.verdict, layer.macs, layer.constant_bytes, layer.share)
+            (
+                *(layer.title, layer.verdict, layer.macs, layer.constant_bytes, layer.share),
+                *(layer.stored.form, layer.stored.bytes, layer.stored.instructions),
+            )
             for layer in layers
         ]
-        return Table(columns, rows)
+        count = 5 if {one.stored.form for one in layers} <= {"", WEIGHTS_TYPES[0]} else len(columns)
+        return Table(columns[:count], [row[:count] for row in rows])
 
     def to_json(self) -> str:
         """The explanation as JSON."""
@@ -128,17 +140,27 @@ class Explanation:
 
 
 def explain(
-    model: Model, inputs: FreeShapes | None = None, progress: Progress = SILENT
+    model: Model,
+    inputs: FreeShapes | None = None,
+    progress: Progress = SILENT,
+    plan: Plan | None = None,
 ) -> Explanation:
     """Explains a model of any format; see `trimtab.load` for arguments and errors.
 
-    Layers that are not supported are explained instead of refused; a free batch is 1.
+    Layers that are not supported are explained instead of refused; a free batch is 1. `plan`: that
+    which says how the file stores weights; its other choices are left to the planner.
     """
+    shares: Mapping[int, float] = {}
+    stored: Mapping[int, StoredConstants] = {}
+    cuts: tuple[str, ...] = ()
     try:
         program, _ = importers.load_at_batch_one(model, inputs or {}, progress.note)
-        shares, cuts = _shares(program), tuple[str, ...]()
+        forms = Plan(weights_type=plan.weights_type, stored=plan.stored) if plan else Plan()
+        planned = planner.plan(passes.optimize(program), Target.host(), forms)
+        shares = _of_layers(program, planned, _shares(planned))
+        stored = _of_layers(program, planned, [*stored_constants(planned)])
     except UnsupportedLayersError as error:
-        program, shares = error.supported, {}
+        program = error.supported
         cuts = ends(program)
     facts, constants = inspection.inspect(program).ops, _constant_bytes(program)
     # A .ttm file has no other layers than its operators.
@@ -157,6 +179,7 @@ def explain(
                 _sum(shares.get(i) for i in layer.operators),
                 layer.refused,
                 layer.checked,
+                _joined([stored[i] for i in layer.operators if i in stored]),
             )
             for layer in layers
         ),
@@ -180,21 +203,31 @@ def _constant_bytes(program: Program) -> list[int]:
     return result
 
 
-def _shares(program: Program) -> dict[int, float]:
-    """The share of operators, by index, in the modeled time of an inference on this machine. That
-    of a fused operator belongs to its original with the most multiply-accumulates.
+def _joined(stored: Sequence[StoredConstants]) -> StoredConstants:
+    """The constants of a layer that becomes several operators."""
+    largest = max(stored, key=lambda one: one.bytes, default=StoredConstants())
+    sums = (sum(one.bytes for one in stored), sum(one.instructions for one in stored))
+    return StoredConstants(largest.form, *sums)
+
+
+def _shares(planned: Program) -> list[float]:
+    """The share of each step in the modeled time of an inference on this machine."""
+    cycles = planner.operator_cycles(planned, Target.host())
+    total = sum(cycles) or 1.0
+    return [one / total for one in cycles]
+
+
+def _of_layers(program: Program, planned: Program, facts: Sequence[T]) -> dict[int, T]:
+    """The facts of each step of the plan, unless they are empty, by the index of an operator of
+    `program`: of those that the step computes, the one with the most multiply-accumulates.
     """
-    target = Target.host()
-    planned = planner.plan(passes.optimize(program), target, Plan())
-    modeled = zip(planned.steps, planner.operator_cycles(planned, target), strict=True)
-    cycles = {id(op): one for op, one in modeled}
-    total = sum(cycles.values()) or 1.0
+    by_step = {id(op): fact for op, fact in zip(planned.steps, facts, strict=True)}
     originals: dict[int, list[int]] = {}
     for index, successor in enumerate(lineage.successors(program, planned)):
         if successor is not None:
             originals.setdefault(successor, []).append(index)
     return {
-        max(indices, key=lambda i: inspection.macs(program, program.ops[i])): share
+        max(indices, key=lambda i: inspection.macs(program, program.ops[i])): fact
         for successor, indices in originals.items()
-        if (share := cycles.get(id(planned.ops[successor]), 0.0) / total)
+        if (fact := by_step.get(id(planned.ops[successor])))
     }

@@ -108,6 +108,8 @@ class ExplainOptions:
 
     model: str = argument("model file or zoo network")
     input: tuple[str, ...] = option(INPUT_HELP, ())
+    weights: str = option("how weights are stored: f32 (default), f16, int8, bits6 to bits3")
+    plan: str = option("plan file that says how weights are stored")
     all: bool = option("also show layers that cost nothing", False)
     json: bool = option("print JSON", False)
 
@@ -117,9 +119,17 @@ def explain(options: ExplainOptions) -> None:
     """Show what each layer of a model becomes, weighs and costs; what is not supported, and why."""
     from trimtab import explanation, tables
     from trimtab.cli._progress import shown
+    from trimtab.errors import UsageError
+    from trimtab.pipeline.resolve import read_plan
 
     progress = shown(quiet=options.json)
-    explained = explanation.explain(options.model, parse_inputs(options.input), progress)
+    plan = read_plan(options.plan, weights=options.weights)
+    if plan.chooses_weights:
+        raise UsageError(
+            "auto chooses by samples, which explain has none of",
+            hint="name a form, or a plan that `inv build --weights auto` wrote: --plan plan.toml",
+        )
+    explained = explanation.explain(options.model, parse_inputs(options.input), progress, plan)
     print(explained.to_json() if options.json else tables.text(explained.page(whole=options.all)))
 
 
