@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -18,6 +21,7 @@ from trimtab.planner.plan_file import WEIGHTS_TYPES, Plan, plan_of
 from trimtab.program import Program
 from trimtab.quantization import weights_search
 from trimtab.quantization.samples import Samples
+from trimtab.quantization.stored_rounding import joint_weights, simplified, with_weights
 from trimtab.target import Target
 
 A53 = Target.of("aarch64", "cortex-a53")
@@ -46,9 +50,13 @@ def test_no_operator_fits_the_budget_in_a_smaller_form(
     program, bounds = chain, parse_budget(budget)
     stored = weights_search.search(program, Plan(prefer="size"), samples, bounds)
 
+    joint = joint_weights(simplified(program), samples.calibrating)
+
     def fits(forms: dict[str, str]) -> bool:
         plan = Plan(weights_type="auto", stored=forms)
-        accuracy = quantization.compare(program, program, samples.held_out, plan=plan)
+        values = {name: one for name, one in joint.items() if forms.get(name) == "int8"}
+        rounded = with_weights(program, values)
+        accuracy = quantization.compare(program, rounded, samples.held_out, plan=plan)
         return all(bound.holds(accuracy) for bound in bounds)
 
     assert fits(dict(stored.forms))
@@ -85,6 +93,27 @@ def test_coded_weights_are_for_plans_that_prefer_size(chain: Program, samples: S
         forms[prefer] = {*stored.forms.values()}
     assert not forms["balanced"] & {*coding.FORMS}
     assert forms["size"] & {*coding.FORMS}
+
+
+def test_a_network_has_the_weights_that_its_budget_was_measured_with(
+    chain: Program, tmp_path: Path
+) -> None:
+    data = np.abs(np.random.default_rng(4).standard_normal((10, 16, 9, 9))).astype(np.float32)
+    np.savez(tmp_path / "s.npz", x=data)
+    calibration = Calibration(str(tmp_path / "s.npz"), budget="cosine >= 0.99999")
+    network = precision.convert(chain, Plan(weights_type="auto"), calibration, A53)
+    assert "int8" in network.plan.stored.values()
+    held_out = quantization.read_samples(tmp_path / "s.npz", chain).held_out
+    result, nearest = (
+        quantization.compare(chain, program, held_out, plan=network.plan.numbers)
+        for program in (network.program, chain)
+    )
+    assert network.accuracy
+    assert network.accuracy.noise == pytest.approx(result.noise, rel=0.1)
+    assert result.mean_error < 0.9 * nearest.mean_error
+    # A plan that names the forms rounds by the same samples, which need no budget then.
+    again = precision.convert(chain, network.plan, replace(calibration, budget=""), A53)
+    assert again.accuracy == result
 
 
 def test_weights_that_are_chosen_need_samples_and_a_float_network(chain: Program) -> None:

@@ -15,7 +15,7 @@ from trimtab.planner.plan_file import WEIGHTS_AUTO, WEIGHTS_TYPES, Plan
 from trimtab.planner.precision import AUTO, is_quantized
 from trimtab.program import Program
 from trimtab.progress import SILENT, Progress
-from trimtab.quantization import Quantized, compare, noise, standard_budget
+from trimtab.quantization import Quantized, compare, noise, standard_budget, stored_rounding
 from trimtab.quantization.weights_search import StoredWeights
 from trimtab.target import Target
 
@@ -132,7 +132,8 @@ def convert(
         for line in stored.lines():
             progress.note(line)
         plan = replace(network.plan, weights_type=WEIGHTS_AUTO, stored=stored.forms)
-        return replace(network, plan=plan, accuracy=stored.accuracy, stored=stored)
+        program = stored_rounding.with_weights(network.program, stored.rounded)
+        return replace(network, program=program, plan=plan, accuracy=stored.accuracy, stored=stored)
     if plan.precision == AUTO:
         final = _is_final(program)
         plan = replace(plan, precision="f32" if final else "mixed", precisions={})
@@ -147,7 +148,7 @@ def convert(
             )
         return ConvertedNetwork(program, plan)
     if precision == "f32":
-        return ConvertedNetwork(program, plan, _stored(program, plan, calibration, progress))
+        return _stored(program, plan, calibration, progress)
     types = plan.precisions
     if _is_half(plan, calibration):
         checked = float16.check(program, plan, calibration, target, progress)
@@ -164,21 +165,28 @@ def convert(
 
 def _stored(
     program: Program, plan: Plan, calibration: Calibration, progress: Progress
-) -> Accuracy | None:
-    """The accuracy of a float32 network with the stored weights of `plan`, on held-out samples or
-    on seeded noise; None if they keep their values, or this machine cannot compute it.
+) -> ConvertedNetwork:
+    """A float32 network with the stored weights of `plan`, which samples round if they are int8;
+    its accuracy, on held-out samples or on seeded noise, is unknown if they keep their values, or
+    this machine cannot compute it.
     """
     if plan.weights_type == WEIGHTS_TYPES[0] or plan.prefer == "load":
-        return None
-    samples = calibration.read(program, progress).held_out if calibration else None
+        return ConvertedNetwork(program, plan)
+    data = calibration.read(program, progress) if calibration else None
     try:
-        samples = samples or noise(program, _SEEDED_SAMPLES)
-        return compare(program, program, samples, progress, plan.numbers, calibration.head)
+        if data and stored_rounding.FORM in (plan.weights_type, *plan.stored.values()):
+            rounded, accuracy = stored_rounding.with_rounded_weights(
+                program, plan, data, progress, calibration.head
+            )
+            return ConvertedNetwork(rounded, plan, accuracy)
+        samples = data.held_out if data else noise(program, _SEEDED_SAMPLES)
+        accuracy = compare(program, program, samples, progress, plan.numbers, calibration.head)
+        return ConvertedNetwork(program, plan, accuracy)
     except PlanError:
         raise  # weights do not fit
     except TrimtabError as error:
         progress.note(f"the accuracy of these weights is unknown: {error.what}")
-        return None
+        return ConvertedNetwork(program, plan)
 
 
 def _no_choice_of_weights(state: str, name: str) -> UsageError:

@@ -46,7 +46,8 @@ def expected_output(loaded: Loaded) -> Golden:
         _check_finite(expected)
     if not is_half:
         return replace(expected, rounding=_simulated_flips(source, expected))
-    return replace(expected, rounding=simulated_rounding(source, plan, expected.inputs))
+    exact = source if loaded.network.quantized else loaded.source
+    return replace(expected, rounding=simulated_rounding(exact, plan, expected.inputs, source))
 
 
 def _check_finite(expected: Golden) -> None:
@@ -62,9 +63,12 @@ def _check_finite(expected: Golden) -> None:
             )
 
 
-def simulated_rounding(source: Program, plan: Plan, inputs: Sequence[Array]) -> list[RoundingLoss]:
-    """The loss of each output by f16, as `plan` uses it: the program on this machine with it and
-    without it. Empty if this machine cannot compute it, or a value leaves the range of f16.
+def simulated_rounding(
+    source: Program, plan: Plan, inputs: Sequence[Array], rounded: Program | None = None
+) -> list[RoundingLoss]:
+    """The loss of each output by f16, as `plan` uses it: the program on this machine without it,
+    and with it, then as `rounded` if other weights replace its own. Empty if this machine cannot
+    compute it, or a value leaves the range of f16.
     """
     feed = dict(zip(source.inputs, inputs, strict=True))
     plain = {name: "f32" if dtype == "f16" else dtype for name, dtype in plan.precisions.items()}
@@ -75,7 +79,8 @@ def simulated_rounding(source: Program, plan: Plan, inputs: Sequence[Array]) -> 
     if source.planned:
         return []
     try:
-        one, other = (Session(source, plan=p).run(feed) for p in (exact, half))
+        pairs = (source, exact), (rounded or source, half)
+        one, other = (Session(program, plan=p).run(feed) for program, p in pairs)
     except PlanError:
         return []
     deviations = [Deviation.of(one[name], other[name]) for name in source.outputs]

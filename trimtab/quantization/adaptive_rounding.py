@@ -111,6 +111,14 @@ class Moments:
         return Covariance(matrix)
 
     @property
+    def second(self) -> Covariance:
+        """Second moments of the operands, in the form of a covariance: their means count, too."""
+        if self.products is None:
+            operands = np.concatenate(self.operands, axis=1)
+            return Covariance((operands / self.count**0.5).astype(np.float32), is_factor=True)
+        return Covariance(self.products / np.float32(self.count))
+
+    @property
     def is_finite(self) -> bool:
         """Whether all products of operands are."""
         values = [(one**2).sum(axis=1) for one in self.operands]

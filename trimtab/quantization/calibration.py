@@ -15,7 +15,12 @@ from trimtab.planner.plan_file import Plan
 from trimtab.program import Program, states
 from trimtab.progress import SILENT, Progress
 from trimtab.quantization import equalization
-from trimtab.quantization.adaptive_rounding import Rounding, empty_moments, sampled_operands
+from trimtab.quantization.adaptive_rounding import (
+    Moments,
+    Rounding,
+    empty_moments,
+    sampled_operands,
+)
 from trimtab.quantization.equalization import ChannelStatistics, equalized
 from trimtab.quantization.method_selection import select_method
 from trimtab.quantization.methods import BEST, DEFAULT, method
@@ -134,7 +139,7 @@ def observe(
 
     if histograms:
         run(samples, "calibrating: histograms", add_counts, progress)
-    return Observed(program, samples, halves, factors, operands.rounding())
+    return Observed(program, samples, halves, factors, Rounding(operands.moments()))
 
 
 def check(program: Program, ranges: Ranges) -> None:
@@ -163,11 +168,17 @@ def rounding_of(
     program: Program, ranges: Ranges, samples: Samples, progress: Progress = SILENT
 ) -> Rounding:
     """The weight rounding of a simplified float32 program whose ranges are known."""
-    twin = equalized(program, ranges.factors)
-    operands = _OperandObserver(twin, samples.count)
+    return Rounding(operand_moments(equalized(program, ranges.factors), samples, progress))
+
+
+def operand_moments(
+    program: Program, samples: Samples, progress: Progress = SILENT
+) -> dict[str, Moments]:
+    """The moments of the operands of a simplified program's operators with weights, by name."""
+    operands = _OperandObserver(program, samples.count)
     title = "calibrating: weights"
-    run_on_samples(twin, operands.tensors, samples, title, operands.add, progress)
-    return operands.rounding()
+    run_on_samples(program, operands.tensors, samples, title, operands.add, progress)
+    return operands.moments()
 
 
 def run_on_samples(
@@ -246,10 +257,9 @@ class _OperandObserver:
             x = values[op.inputs[0]]
             moments.add(sampled_operands(self._program, op, x, self._samples, number))
 
-    def rounding(self) -> Rounding:
-        """The rounding by all moments that are finite."""
-        by_name = {op.name: moments for op, moments in self._moments}
-        return Rounding({n: m for n, m in by_name.items() if m.is_finite})
+    def moments(self) -> dict[str, Moments]:
+        """All moments that are finite, by operator."""
+        return {op.name: moments for op, moments in self._moments if moments.is_finite}
 
 
 def _channel_axes(program: Program) -> dict[str, int]:

@@ -12,14 +12,13 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from trimtab import passes
 from trimtab.accuracy import Accuracy, AccuracyBound, OperatorTradeoff
 from trimtab.heads import HeadRequest
 from trimtab.passes.fuse_qdq_conv import is_weighted
@@ -30,6 +29,7 @@ from trimtab.progress import SILENT, Progress
 from trimtab.quantization import budget_search
 from trimtab.quantization.accuracy import Reference
 from trimtab.quantization.samples import Samples
+from trimtab.quantization.stored_rounding import FORM, columns_of, joint_weights, simplified
 
 Array = NDArray[Any]
 
@@ -42,7 +42,8 @@ _LEAST_BYTES = 1024  # of weights in float32: smaller ones stay as they are
 @dataclass(frozen=True)
 class StoredWeights:
     """The stored form of the weights of each operator by its name; their `bytes`, beside the
-    `float_bytes` that they take without a loss; the accuracy on the held-out samples.
+    `float_bytes` that they take without a loss; the accuracy on the held-out samples. `rounded`:
+    the values of those that the calibration samples rounded.
     """
 
     forms: Mapping[str, str]
@@ -50,6 +51,7 @@ class StoredWeights:
     bytes: int
     float_bytes: int
     bounds: tuple[AccuracyBound, ...]
+    rounded: Mapping[str, Array] = field(default_factory=dict, compare=False, repr=False)
 
     def lines(self) -> list[str]:
         """The choice in sentences."""
@@ -62,12 +64,18 @@ class StoredWeights:
 
 @dataclass(frozen=True)
 class _PossibleForms:
-    """The weights of an operator: `values`: what each form expands to, and `sizes`: its bytes, the
-    largest first, which is exact.
+    """The weights of an operator: `values`: what each form expands to, rounded to nearest, and
+    `sizes`: its bytes, the largest first, which is exact. `joint`: the values of int8 that samples
+    rounded, if they did.
     """
 
     values: Mapping[str, Array]
     sizes: Mapping[str, int]
+    joint: Array | None = None
+
+    def stored(self, form: str) -> Array:
+        """The weights that a file holds in a form."""
+        return self.joint if form == FORM and self.joint is not None else self.values[form]
 
     def error(self, form: str) -> float:
         """The root of the mean square by which a form misses the weights."""
@@ -91,27 +99,26 @@ def search(
     and are for plans that prefer size.
     """
     forms = [form for form in WEIGHTS_TYPES if plan.prefer == "size" or form not in coding.FORMS]
-    simple = passes.simplify(program, before="fuse_residual")
+    simple = simplified(program)
+    joint = joint_weights(simple, samples.calibrating, progress)
     weighted = [op for op in simple.ops if is_weighted(op)]
     counts = Counter(text for op in weighted for text in (op.name, op.inputs[1]))
     weights = {
         op.name: possible
         for op in weighted
         if counts[op.name] == counts[op.inputs[1]] == 1  # neither name nor weights are shared
-        if (possible := _possible(op, simple.vars[op.inputs[1]], forms)) is not None
+        if (possible := _possible(op, simple.vars[op.inputs[1]], forms, joint.get(op.name)))
     }
     # Further BLAS threads would take the cores from the inference.
     with threadpool_limits(1, user_api="blas"):
         return _FormSearcher(simple, plan, samples, bounds, progress, head, weights).run()
 
 
-def _possible(op: Op, var: Var, forms: Sequence[str]) -> _PossibleForms | None:
+def _possible(op: Op, var: Var, forms: Sequence[str], joint: Array | None) -> _PossibleForms | None:
     """The possible ones of `forms` for an operator; None if its weights stay as they are."""
     if var.data is None or var.dtype != "f32" or var.bytes < _LEAST_BYTES:
         return None
-    group, fits_f16 = int(op.attributes.get("group", 1)), np.abs(var.data).max() <= _MOST
-    is_deep = op.type == "conv_transpose"
-    axis = (1 if is_deep else 0) if group == 1 or (not is_deep and var.shape[1] > 1) else None
+    fits_f16, axis = np.abs(var.data).max() <= _MOST, columns_of(op, var)
     values: dict[str, Array] = {}
     sizes: dict[str, int] = {}
     exact = Storage(True).form_of(var, axis)
@@ -120,7 +127,7 @@ def _possible(op: Op, var: Var, forms: Sequence[str]) -> _PossibleForms | None:
             value, size = expanded(var, form, axis)
             if size < min(sizes.values(), default=size + 1):
                 values[form], sizes[form] = value, size
-    return _PossibleForms(values, sizes) if len(sizes) > 1 else None
+    return _PossibleForms(values, sizes, joint) if len(sizes) > 1 else None
 
 
 class _FormSearcher:
@@ -153,7 +160,9 @@ class _FormSearcher:
         forms = self._chosen(given_up)
         floats = self._bytes({name: next(iter(w.sizes)) for name, w in self._weights.items()})
         accuracy = self._accuracy(given_up)
-        return StoredWeights(forms, accuracy, self._bytes(forms), floats, self._bounds)
+        weights = ((name, self._weights[name]) for name, form in forms.items() if form == FORM)
+        rounded = {name: one.joint for name, one in weights if one.joint is not None}
+        return StoredWeights(forms, accuracy, self._bytes(forms), floats, self._bounds, rounded)
 
     def _savings(self) -> Iterator[OperatorTradeoff]:
         """Each step from a form to the next smaller one, named "operator: form"."""
@@ -198,5 +207,5 @@ class _FormSearcher:
         for op in twin.ops:
             # Other operators of the same layer may share the name.
             if is_weighted(op) and (form := forms.get(op.name)):
-                twin.vars[op.inputs[1]].data = self._weights[op.name].values[form]
+                twin.vars[op.inputs[1]].data = self._weights[op.name].stored(form)
         return twin

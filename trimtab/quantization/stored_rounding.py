@@ -1,0 +1,101 @@
+"""Rounds weights that are stored as int8 jointly, so that the float network which reads them back
+changes least on samples.
+
+It is the adaptive rounding of int8 networks. Biases stay as they are, so that errors are weighted
+by the operands' second moments, which include the means, in place of their covariance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from trimtab import passes
+from trimtab.accuracy import Accuracy
+from trimtab.heads import HeadRequest
+from trimtab.passes.fuse_qdq_conv import is_weighted
+from trimtab.planner.packing import Storage
+from trimtab.planner.packing.int8 import to_int8
+from trimtab.planner.plan_file import Plan
+from trimtab.program import Op, Program, Var
+from trimtab.progress import SILENT, Progress
+from trimtab.quantization.accuracy import Reference
+from trimtab.quantization.adaptive_rounding import rounded
+from trimtab.quantization.calibration import operand_moments
+from trimtab.quantization.samples import Samples
+
+Array = NDArray[Any]
+
+FORM = "int8"
+_OPERAND_ERROR = 0.01  # that the operands may have, as a part of their root mean square
+
+
+def with_rounded_weights(
+    program: Program,
+    plan: Plan,
+    samples: Samples,
+    progress: Progress = SILENT,
+    head: HeadRequest | None = None,
+) -> tuple[Program, Accuracy]:
+    """A float32 network whose weights are rounded as `plan` stores them, and its accuracy on the
+    held-out samples: `program` itself, an unoptimized one whose weights the planner rounds to
+    nearest, if rounding those of int8 jointly is not better there.
+    """
+    reference = Reference(program, samples.held_out, head)
+    nearest = reference.compare(program, progress, plan.numbers)
+    values = joint_weights(simplified(program), samples.calibrating, progress)
+    if plan.stored:
+        values = {name: one for name, one in values.items() if plan.stored.get(name) == FORM}
+    twin = with_weights(program, values)
+    joint = reference.compare(twin, progress, plan.numbers)
+    is_better = (joint.noise or 0.0, joint.mean_error) < (nearest.noise or 0.0, nearest.mean_error)
+    return (twin, joint) if is_better else (program, nearest)
+
+
+def simplified(program: Program) -> Program:
+    """A copy whose weights are those that a planned file stores."""
+    return passes.simplify(program, before="fuse_residual")
+
+
+def joint_weights(
+    simple: Program, samples: Samples, progress: Progress = SILENT
+) -> dict[str, Array]:
+    """The rounded weights of a simplified program, float32, by operator: products of int8 and the
+    scales that the planner finds again. Operators whose weights int8 does not store are absent.
+    """
+    readers = [name for op in simple.ops for name in op.inputs]
+    weighted = {op.name: op for op in simple.ops if is_weighted(op)}
+    values: dict[str, Array] = {}
+    with threadpool_limits(1, user_api="blas"):  # other threads would take cores from inferences
+        for name, moments in operand_moments(simple, samples, progress).items():
+            var = simple.vars[weighted[name].inputs[1]]
+            form = Storage(True, FORM).form_of(var, columns_of(weighted[name], var))
+            if form != FORM or readers.count(var.name) > 1:
+                continue
+            weights, second = np.asarray(var.data), moments.second
+            scales = np.asarray(to_int8(weights, 0)[1].scale, np.float32)
+            error = _OPERAND_ERROR * float(np.sqrt(second.diagonal.mean()))
+            steps = rounded(weights, scales, second, error * 12**0.5)
+            values[name] = steps * scales.reshape(-1, *[1] * (weights.ndim - 1))
+    return values
+
+
+def with_weights(program: Program, values: Mapping[str, Array]) -> Program:
+    """A simplified copy with these weights of its operators; `program` itself if there are none."""
+    if not values:
+        return program
+    twin = simplified(program)
+    for op in twin.ops:
+        if is_weighted(op) and op.name in values:
+            twin.vars[op.inputs[1]].data = values[op.name]
+    return twin
+
+
+def columns_of(op: Op, var: Var) -> int | None:
+    """The dimension of an operator's weights that has a scale for each index; None if none has."""
+    group, is_deep = int(op.attributes.get("group", 1)), op.type == "conv_transpose"
+    return (1 if is_deep else 0) if group == 1 or (not is_deep and var.shape[1] > 1) else None
