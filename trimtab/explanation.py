@@ -131,7 +131,8 @@ class Explanation:
             )
             for layer in layers
         ]
-        count = 5 if {one.stored.form for one in layers} <= {"", WEIGHTS_TYPES[0]} else len(columns)
+        has_smaller = any(layer.stored.form in WEIGHTS_TYPES[1:] for layer in layers)
+        count = len(columns) if has_smaller else 5
         return Table(columns[:count], [row[:count] for row in rows])
 
     def to_json(self) -> str:
@@ -147,8 +148,8 @@ def explain(
 ) -> Explanation:
     """Explains a model of any format; see `trimtab.load` for arguments and errors.
 
-    Layers that are not supported are explained instead of refused; a free batch is 1. `plan`: that
-    which says how the file stores weights; its other choices are left to the planner.
+    Layers that are not supported are explained instead of refused; a free batch is 1. `plan`: how
+    the file stores weights; its other choices have no effect.
     """
     shares: Mapping[int, float] = {}
     stored: Mapping[int, StoredConstants] = {}
