@@ -85,6 +85,17 @@ def test_the_planned_file_has_the_bytes_of_the_choice_and_its_plan_repeats_it(
     assert {var.name: np.asarray(var.data).nbytes for var in again.constants()} == sizes
 
 
+def test_an_operator_that_is_fused_with_a_sum_is_stored_as_chosen() -> None:
+    net = Net(x=(1, 32, 9, 9))
+    y = net("add", "x", net.conv(net("relu", net.conv("x", 32, 3)), 32, 3))
+    program = net.finish(net("relu", y))
+    bounds = parse_budget("cosine >= 0.9")
+    stored = weights_search.search(program, Plan(), quantization.noise(program, 5), bounds)
+    assert [*stored.forms.values()] == ["int8", "int8"]
+    planned = trimtab.optimize(program, A53, Plan(weights_type="auto", stored=stored.forms))
+    assert [v.dtype for v in planned.constants() if len(v.shape) == 4] == ["i8", "i8"]
+
+
 def test_coded_weights_are_for_plans_that_prefer_size(chain: Program, samples: Samples) -> None:
     forms = {}
     for prefer in ("balanced", "size"):

@@ -47,9 +47,11 @@ def with_rounded_weights(
     """
     reference = Reference(program, samples.held_out, head)
     nearest = reference.compare(program, progress, plan.numbers)
-    values = joint_weights(simplified(program), samples.calibrating, progress)
+    simple = simplified(program)
+    values = joint_weights(simple, samples.calibrating, progress)
     if plan.stored:
-        values = {name: one for name, one in values.items() if plan.stored.get(name) == FORM}
+        names = planned_names(simple)
+        values = {n: one for n, one in values.items() if plan.stored.get(names[n]) == FORM}
     twin = with_weights(program, values)
     joint = reference.compare(twin, progress, plan.numbers)
     is_better = (joint.noise or 0.0, joint.mean_error) < (nearest.noise or 0.0, nearest.mean_error)
@@ -59,6 +61,15 @@ def with_rounded_weights(
 def simplified(program: Program) -> Program:
     """A copy whose weights are those that a planned file stores."""
     return passes.simplify(program, before="fuse_residual")
+
+
+def planned_names(simple: Program) -> dict[str, str]:
+    """The name that each operator with weights of a simplified program has in a plan: a sum that it
+    is fused with names it.
+    """
+    optimized = passes.optimize(simple)
+    readers = {name: op.name for op in optimized.ops for name in op.inputs}
+    return {op.name: readers.get(op.inputs[1], op.name) for op in simple.ops if is_weighted(op)}
 
 
 def joint_weights(

@@ -29,7 +29,13 @@ from trimtab.progress import SILENT, Progress
 from trimtab.quantization import budget_search
 from trimtab.quantization.accuracy import Reference
 from trimtab.quantization.samples import Samples
-from trimtab.quantization.stored_rounding import FORM, columns_of, joint_weights, simplified
+from trimtab.quantization.stored_rounding import (
+    FORM,
+    columns_of,
+    joint_weights,
+    planned_names,
+    simplified,
+)
 
 Array = NDArray[Any]
 
@@ -41,9 +47,9 @@ _LEAST_BYTES = 1024  # of weights in float32: smaller ones stay as they are
 
 @dataclass(frozen=True)
 class StoredWeights:
-    """The stored form of the weights of each operator by its name; their `bytes`, beside the
-    `float_bytes` that they take without a loss; the accuracy on the held-out samples. `rounded`:
-    the values of those that the calibration samples rounded.
+    """The stored form of the weights of each operator by its name in a plan; their `bytes`, beside
+    the `float_bytes` that they take without a loss; the accuracy on the held-out samples.
+    `rounded`: the values of those that the calibration samples rounded.
     """
 
     forms: Mapping[str, str]
@@ -157,12 +163,13 @@ class _FormSearcher:
             lambda names: self._bytes(self._chosen(names)),
             self._progress,
         )
-        forms = self._chosen(given_up)
+        forms, names = self._chosen(given_up), planned_names(self._simple)
         floats = self._bytes({name: next(iter(w.sizes)) for name, w in self._weights.items()})
         accuracy = self._accuracy(given_up)
         weights = ((name, self._weights[name]) for name, form in forms.items() if form == FORM)
         rounded = {name: one.joint for name, one in weights if one.joint is not None}
-        return StoredWeights(forms, accuracy, self._bytes(forms), floats, self._bounds, rounded)
+        by_plan = {names[name]: form for name, form in forms.items()}
+        return StoredWeights(by_plan, accuracy, self._bytes(forms), floats, self._bounds, rounded)
 
     def _savings(self) -> Iterator[OperatorTradeoff]:
         """Each step from a form to the next smaller one, named "operator: form"."""
