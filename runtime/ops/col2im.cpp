@@ -34,11 +34,19 @@ class Col2im final : public OperatorOf<Col2imAttributes> {
  protected:
   Status InferShape() override;
 
- private:
-  void AddLines(size_t line, size_t count) const;
-  void AddTaps(size_t pixel, size_t count, int32_t tap, float* to) const;
-  void AddPlane(size_t pixel, size_t count, int32_t tap, float* to) const;
+  Status Prepare() override { return Bind<NameHash("add")>(attributes().kernel, &add_); }
 
+ private:
+  // Windows over an image: ranges of their rows and columns.
+  struct Windows {
+    size_t image;
+    TapRange rows, columns;
+  };
+
+  void AddLines(size_t line, size_t count) const;
+  void AddTap(int32_t tap, const Windows& windows, float* to) const;
+
+  Kernel<BinaryArgs<float>> add_ = nullptr;
   Window window_;
   int32_t rows_, columns_;  // of the windows over an image
 };
@@ -77,38 +85,6 @@ Status Col2im::InferShape() {
   return Status();
 }
 
-// Adds a tap of `count` neighboring windows to their pixels of the image, for all groups.
-void Col2im::AddTaps(size_t pixel, size_t count, int32_t tap, float* to) const {
-  const Dims& dims = input(0).dims;
-  const auto depth = static_cast<size_t>(dims[2]);
-  const size_t channels = depth / static_cast<size_t>(window_.taps());
-  const float* from = input(0).data<float>() + pixel * depth + static_cast<size_t>(tap) * channels;
-  const size_t step = static_cast<size_t>(output().c()) * static_cast<size_t>(window_.stride_w);
-  for (int32_t group = 0; group < dims[0]; ++group) {
-    for (size_t i = 0; i < count; ++i) {
-      const float* const x = from + i * depth;
-      float* const y = to + i * step;
-      for (size_t c = 0; c < channels; ++c) y[c] += x[c];
-    }
-    from += static_cast<size_t>(dims[1]) * depth;
-    to += channels;
-  }
-}
-
-// The same for planes.
-void Col2im::AddPlane(size_t pixel, size_t count, int32_t tap, float* to) const {
-  const auto windows = static_cast<size_t>(input(0).dims[2]);
-  const size_t image = pixel / windows;
-  const size_t plane = image * static_cast<size_t>(window_.taps()) + static_cast<size_t>(tap);
-  const float* const from = input(0).data<float>() + plane * windows + pixel % windows;
-  const auto step = static_cast<size_t>(window_.stride_w);
-  if (step == 1) {
-    for (size_t i = 0; i < count; ++i) to[i] += from[i];
-  } else {
-    for (size_t i = 0; i < count; ++i) to[i * step] += from[i];
-  }
-}
-
 // Computes lines of one image: each of their pixels gathers the taps of all windows over it, so that
 // threads share no pixel and the order of the sums is fixed. Tap by tap, since the windows of a tap
 // are adjacent in planes.
@@ -116,7 +92,7 @@ void Col2im::AddLines(size_t line, size_t count) const {
   const Tensor& y = output();
   const auto height = static_cast<size_t>(y.h()), width = static_cast<size_t>(y.w());
   const auto channels = static_cast<size_t>(y.c());
-  const size_t windows = line / height * static_cast<size_t>(rows_);  // rows of earlier images
+  const size_t image = line / height;
   float* const pixels = output().data<float>() + line * width * channels;
   memset(pixels, 0, count * width * channels * sizeof(float));
   const auto top = static_cast<int32_t>(line % height) + window_.pad_top;
@@ -125,19 +101,48 @@ void Col2im::AddLines(size_t line, size_t count) const {
     const int32_t left = j * window_.dilation_w - window_.pad_left;
     const TapRange inside = TapsInside(columns_, left, window_.stride_w, y.w());
     if (inside.begin >= inside.end) continue;
-    const auto taken = static_cast<size_t>(inside.end - inside.begin);
+    // The rows of windows whose tap is in these lines.
+    const TapRange rows = TapsInside(rows_, i * window_.dilation_h - top, window_.stride_h,
+                                     static_cast<int32_t>(count));
+    if (rows.begin >= rows.end) continue;
     const auto at = static_cast<size_t>(left + inside.begin * window_.stride_w);
-    for (size_t l = 0; l < count; ++l) {
-      const int32_t below = top + static_cast<int32_t>(l) - i * window_.dilation_h;
-      const int32_t row = below / window_.stride_h;
-      if (below < 0 || below % window_.stride_h != 0 || row >= rows_) continue;
-      const size_t first = (windows + static_cast<size_t>(row)) * static_cast<size_t>(columns_) +
-                           static_cast<size_t>(inside.begin);
-      if (attributes().planes)
-        AddPlane(first, taken, tap, pixels + l * width + at);
-      else
-        AddTaps(first, taken, tap, pixels + (l * width + at) * channels);
+    const auto first =
+        static_cast<size_t>(i * window_.dilation_h - top + rows.begin * window_.stride_h);
+    AddTap(tap, {image, rows, inside}, pixels + (first * width + at) * channels);
+  }
+}
+
+// Adds a tap of windows of an image to the pixels from `to` on, for all groups.
+void Col2im::AddTap(int32_t tap, const Windows& windows, float* to) const {
+  const Dims& dims = input(0).dims;
+  const auto taps = static_cast<size_t>(window_.taps());
+  const auto columns = static_cast<size_t>(columns_), channels = static_cast<size_t>(output().c());
+  const size_t step = channels * static_cast<size_t>(window_.stride_w);
+  const size_t line_step =
+      channels * static_cast<size_t>(output().w()) * static_cast<size_t>(window_.stride_h);
+  const auto rows = static_cast<size_t>(windows.rows.end - windows.rows.begin);
+  const auto count = static_cast<size_t>(windows.columns.end - windows.columns.begin);
+  const size_t before = static_cast<size_t>(windows.rows.begin) * columns +
+                        static_cast<size_t>(windows.columns.begin);
+  if (attributes().planes) {
+    const size_t plane = windows.image * taps + static_cast<size_t>(tap);
+    const float* from = data<float>(0) + plane * static_cast<size_t>(dims[2]) + before;
+    if (step == 1) return add_({to, from, to, count, rows, line_step, columns, line_step, 1, 1});
+    for (size_t row = 0; row < rows; ++row, from += columns, to += line_step) {
+      for (size_t c = 0; c < count; ++c) to[c * step] += from[c];
     }
+    return;
+  }
+  const auto depth = static_cast<size_t>(dims[2]);
+  const size_t own = depth / taps;  // channels of a group
+  const size_t window = windows.image * static_cast<size_t>(rows_) * columns + before;
+  const float* from = data<float>(0) + window * depth + static_cast<size_t>(tap) * own;
+  for (int32_t group = 0; group < dims[0]; ++group, to += own) {
+    for (size_t row = 0; row < rows; ++row) {
+      float* const y = to + row * line_step;
+      add_({y, from + row * columns * depth, y, own, count, step, depth, step, 1, 1});
+    }
+    from += static_cast<size_t>(dims[1]) * depth;
   }
 }
 

@@ -55,12 +55,16 @@ class Compare final : public OperatorOf<CompareAttributes> {
   template <typename T>
   void CompareElements(const T* __restrict a, const T* __restrict b, size_t n,
                        uint8_t* __restrict y) const {
-    const CompareRelation relation = attributes().relation;
-    const int less = static_cast<int>(relation != CompareRelation::kEqual);
-    const int equal = static_cast<int>(relation != CompareRelation::kLess);
-    for (size_t i = 0; i < n; ++i) {
-      y[i] = static_cast<uint8_t>((less & static_cast<int>(a[i] < b[i])) |
-                                  (equal & static_cast<int>(a[i] == b[i])));
+    switch (attributes().relation) {
+      case CompareRelation::kEqual:
+        for (size_t i = 0; i < n; ++i) y[i] = static_cast<uint8_t>(a[i] == b[i]);
+        break;
+      case CompareRelation::kLess:
+        for (size_t i = 0; i < n; ++i) y[i] = static_cast<uint8_t>(a[i] < b[i]);
+        break;
+      case CompareRelation::kLessOrEqual:
+        for (size_t i = 0; i < n; ++i) y[i] = static_cast<uint8_t>(a[i] <= b[i]);
+        break;
     }
   }
 

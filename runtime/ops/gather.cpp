@@ -25,7 +25,11 @@ class Gather final : public OperatorOf<GatherAttributes> {
       auto* to = static_cast<uint8_t*>(output().raw) + begin * run;
       for (size_t left = end - begin; left > 0;) {
         const size_t count = left < taken - i ? left : taken - i;
-        for (const size_t last = i + count; i < last; ++i, to += run) {
+        const size_t last = i + count;
+        for (; run == 4 && i + 4 <= last; i += 4, to += 16) {
+          for (size_t k = 0; k < 4; ++k) __builtin_memcpy(to + 4 * k, line + offsets[i + k], 4);
+        }
+        for (; i < last; ++i, to += run) {
           if (run == size)
             CopyElement(to, line + offsets[i], size);
           else

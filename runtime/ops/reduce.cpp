@@ -1,5 +1,7 @@
 #include "runtime/ops/reduce.h"
 
+#include "runtime/core/parallel.h"
+
 namespace trimtab {
 namespace {
 
@@ -19,18 +21,19 @@ size_t Offset(const Axis* axes, int count, size_t index) {
 }
 
 typedef float Lanes __attribute__((vector_size(16)));
+typedef int32_t Masks __attribute__((vector_size(16)));
 constexpr size_t kLanes = 4;
+constexpr size_t kBlock = 1024;  // columns of a result that a first-level cache holds
 
-// A largest or smallest value that is NaN wins, as in numpy. Branch-free, so that loops vectorize.
-template <Reduction kReduction, typename T>
-T Combine(T a, T b) {
-  if constexpr (kReduction == Reduction::kMean || kReduction == Reduction::kSum) {
-    return a + b;
-  } else {
-    const auto replaces = kReduction == Reduction::kMax ? b > a : b < a;
-    const auto is_nan = b != b;
-    return (replaces | is_nan) ? b : a;
-  }
+template <Reduction kReduction>
+constexpr bool kSums = kReduction == Reduction::kSum || kReduction == Reduction::kMean;
+
+// NaN is the largest and the smallest value, as in numpy.
+template <Reduction kReduction>
+Lanes Combine(Lanes a, Lanes b) {
+  if constexpr (kSums<kReduction>) return a + b;
+  const Lanes better = kReduction == Reduction::kMax ? (a > b ? a : b) : (a < b ? a : b);
+  return reinterpret_cast<Lanes>(reinterpret_cast<Masks>(better) | (a != a));
 }
 
 Lanes Load(const float* x) {
@@ -39,23 +42,27 @@ Lanes Load(const float* x) {
   return lanes;
 }
 
-// The part of a row behind its whole vectors, filled up with what changes no result.
+// The first `count` elements of a row of n, and what changes no result.
 template <Reduction kReduction>
-Lanes Rest(const float* x, size_t n) {
-  const bool sums = kReduction == Reduction::kSum || kReduction == Reduction::kMean;
-  const float fill = sums ? 0 : x[0];
-  Lanes rest = {fill, fill, fill, fill};
-  for (size_t i = 0; i < n; ++i) rest[i] = x[i];
-  return rest;
+Lanes First(const float* x, size_t n, size_t count) {
+  const float fill = kSums<kReduction> ? 0 : x[0];
+  Lanes first = {fill, fill, fill, fill};
+  if (n < kLanes) {
+    for (size_t i = 0; i < count; ++i) first[i] = x[i];
+    return first;
+  }
+  if (!kSums<kReduction> || count == kLanes) return Load(x);
+  const auto end = static_cast<int32_t>(count);
+  const Masks used = Masks{0, 1, 2, 3} < Masks{end, end, end, end};
+  return reinterpret_cast<Lanes>(reinterpret_cast<Masks>(Load(x)) & used);
 }
 
 // Reduces a contiguous row of at least one element to four values. Four vectors of partial sums
 // are more accurate than one, and do not wait for each other.
 template <Reduction kReduction>
 Lanes ReduceRow(const float* x, size_t n) {
-  size_t i = n % kLanes;
-  Lanes sum = i > 0 ? Rest<kReduction>(x, i) : Load(x);
-  if (i == 0) i = kLanes;
+  size_t i = n % kLanes == 0 ? kLanes : n % kLanes;
+  Lanes sum = First<kReduction>(x, n, i);
   if (n - i >= 3 * kLanes) {
     Lanes a = Load(x + i), b = Load(x + i + kLanes), c = Load(x + i + 2 * kLanes);
     for (i += 3 * kLanes; n - i >= 4 * kLanes; i += 4 * kLanes) {
@@ -104,6 +111,14 @@ Status Reduce<kReduction>::InferShape() {
   return Status();
 }
 
+template <Reduction kReduction>
+Status Reduce<kReduction>::Prepare() {
+  constexpr uint32_t kFamily = kSums<kReduction>               ? NameHash("add")
+                               : kReduction == Reduction::kMax ? NameHash("max")
+                                                               : NameHash("min");
+  return Bind<kFamily>(attributes().kernel, &kernel_);
+}
+
 // If the innermost dimension is kept, whole rows are combined into rows of the result; if it is
 // reduced, each row becomes one value.
 template <Reduction kReduction>
@@ -131,18 +146,21 @@ void Reduce<kReduction>::Run(ThreadPool& pool) {
   }
   const auto* from = static_cast<const float*>(x.raw);
   if (row_is_kept) {
-    pool.For(results, rows * row, [&](size_t begin, size_t end, int) {
+    const size_t blocks = DivideUp(row, kBlock);
+    const Axis inner_axis = gone_count > 0 ? gone[gone_count - 1] : Axis{1, 0};
+    pool.For(results * blocks, rows * Min(row, kBlock), [&](size_t begin, size_t end, int) {
       for (size_t i = begin; i < end; ++i) {
-        const float* base = from + Offset(kept, kept_count, i);
-        float* out = y + i * row;
-        for (size_t j = 0; j < row; ++j) out[j] = rows > 0 ? base[j] : 0;  // an empty sum
-        for (size_t r = 1; r < rows; ++r) {
-          const float* in = base + Offset(gone, gone_count, r);
-          for (size_t j = 0; j < row; ++j) out[j] = Combine<kReduction>(out[j], in[j]);
+        const size_t first = i % blocks * kBlock, n = Min(row - first, kBlock);
+        const float* base = from + Offset(kept, kept_count, i / blocks) + first;
+        float* out = y + i / blocks * row + first;
+        for (size_t j = 0; j < n; ++j) out[j] = rows > 0 ? base[j] : 0;  // an empty sum
+        for (size_t r = 0; r < rows; r += inner_axis.extent) {
+          const size_t done = r == 0 ? 1 : 0;
+          const float* in = base + Offset(gone, gone_count, r) + done * inner_axis.stride;
+          kernel_({out, in, out, n, inner_axis.extent - done, 0, inner_axis.stride, 0, 1, 1});
         }
-        for (size_t j = 0; kReduction == Reduction::kMean && j < row; ++j) {
+        for (size_t j = 0; kReduction == Reduction::kMean && j < n; ++j)
           out[j] /= static_cast<float>(rows);
-        }
       }
     });
     return;

@@ -13,8 +13,10 @@ template <Reduction kReduction>
 class Reduce final : public OperatorOf<ReduceMeanAttributes> {
  private:
   Status InferShape() override;
+  Status Prepare() override;
   void Run(ThreadPool& pool) override;
 
+  Kernel<BinaryArgs<float>> kernel_ = nullptr;
   unsigned reduced_ = 0;  // bit i: axis i is reduced
 };
 

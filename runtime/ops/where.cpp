@@ -56,7 +56,10 @@ class Where final : public OperatorOf<WhereAttributes> {
   template <typename T>
   static void Choose(const uint8_t* __restrict c, const T* __restrict a, const T* __restrict b,
                      size_t n, T* __restrict y) {
-    for (size_t i = 0; i < n; ++i) y[i] = c[i] != 0 ? a[i] : b[i];
+    for (size_t i = 0; i < n; ++i) {  // by bits: compilers would choose between addresses
+      const T chosen = static_cast<T>(-static_cast<T>(c[i] != 0));
+      y[i] = static_cast<T>((a[i] & chosen) | (b[i] & static_cast<T>(~chosen)));
+    }
   }
 
   Broadcast walk_;
