@@ -122,3 +122,21 @@ def test_a_global_pool_of_an_image_in_plain_order_is_a_reduction(kind: str) -> N
     net = Net(x=(2, 3, 6, 5))
     program = after(net.finish(net(f"global_{kind}_pool", net.conv("x", 4))), "assign_layouts")
     assert f"global_{kind}_pool" in types(program)
+
+
+@pytest.mark.parametrize("pool", ["max_pool", "average_pool"])
+def test_a_pool_of_plain_images_needs_no_conversion(pool: str) -> None:
+    window = {"kernel_shape": (3, 2), "strides": (1, 2), "pads": (1, 0, 1, 1)}
+    net = Net(x=(2, 3, 6, 61))
+    program = after(net.finish(net("relu", net(pool, "x", **window))), "assign_layouts")
+    assert types(program) == [f"{pool}_planes", "relu"]
+    net = Net(x=(2, 3, 6, 61))
+    y = net.conv(net(pool, net.conv("x", 4), **window), 4)
+    assert types(after(net.finish(y), "assign_layouts"))[1:4] == ["conv", pool, "conv"]
+
+
+def test_only_a_padding_that_no_maximum_takes_is_pooled_in_plain_order() -> None:
+    net = Net(x=(1, 3, 6, 29))
+    window = {"kernel_shape": (3, 3), "pads": (1, 1, 1, 1)}
+    y = net("max_pool", net("max_pool", "x", pad_value=0.0, **window), **window)
+    assert types(after(net.finish(y), "assign_layouts"))[1:3] == ["max_pool", "max_pool"]

@@ -1,8 +1,8 @@
 """Assigns NHWC or plain layout to every 4-D tensor and inserts the cheapest conversions.
 
-Convolutions and pools require NHWC; reshapes, GEMMs and graph inputs and outputs require plain
-order; element-wise operators accept either, and so do global pools, which are reductions of rows
-in plain order. A minimum cut chooses the layouts of the latter: a
+Convolutions require NHWC; reshapes, GEMMs and graph inputs and outputs require plain
+order; element-wise operators accept either, and so do pools, which have operators of their own in
+plain order: global ones are reductions of rows. A minimum cut chooses the layouts of the latter: a
 tensor whose producer and readers disagree costs its bytes once. Conversions that move nothing (one
 channel or one pixel) are free, and so are transposes that only spell out the other layout: both
 become reshapes.
@@ -10,8 +10,10 @@ become reshapes.
 
 from __future__ import annotations
 
+import math
 from typing import Literal, cast
 
+from trimtab import schema
 from trimtab.passes._graph import Graph
 from trimtab.program import Op, Program
 from trimtab.program.min_cut import SINK, SOURCE, MinCut
@@ -24,6 +26,8 @@ Layout = Literal["plain", "nhwc"]
 CALL_BYTES = 4096
 
 _REDUCTIONS = {"global_average_pool": "reduce_mean", "global_max_pool": "reduce_max"}
+_NARROWEST = 24  # columns of a pool in plain order; with fewer, conversions take less time
+_PLANES = {"max_pool": "max_pool_planes", "average_pool": "average_pool_planes"}
 
 # Transposes between the logical shapes of one tensor in both layouts.
 TO_CHANNELS_LAST, TO_CHANNELS_FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
@@ -41,7 +45,16 @@ def _permutation(op: Op) -> tuple[int, ...]:
 
 
 def _is_indifferent(graph: Graph, op: Op) -> bool:
-    return op.schema.layout == "any" and all(len(graph.shape(o)) == 4 for o in op.outputs)
+    accepts_either = op.schema.layout == "any" or _has_planes(graph, op)
+    return accepts_either and all(len(graph.shape(o)) == 4 for o in op.outputs)
+
+
+def _has_planes(graph: Graph, op: Op) -> bool:
+    """Whether another operator pools images in plain order: rows that fill vectors."""
+    if op.type not in _PLANES or graph.var(op.inputs[0]).dtype != "f32":
+        return False
+    is_wide = graph.shape(op.outputs[0])[3] >= _NARROWEST
+    return is_wide and op.attributes.get("pad_value", -math.inf) == -math.inf
 
 
 def _read_layout(op: Op) -> Layout:
@@ -100,7 +113,7 @@ class _Converter:
         self.twins: dict[tuple[str, Layout], str] = {}
 
     def run(self) -> None:
-        for op in map(self._as_reduction, self.graph.ops()):
+        for op in map(self._in_plain_order, self.graph.ops()):
             current = self._as_view(op)
             if current is op:
                 read = self.choice.get(id(op), self._reads(op))
@@ -119,8 +132,12 @@ class _Converter:
     def _writes(self, op: Op) -> Layout:
         return "plain" if op.type == "transpose" else _write_layout(op)
 
-    def _as_reduction(self, op: Op) -> Op:
-        """Replaces a global pool of an image in plain order by a reduction."""
+    def _in_plain_order(self, op: Op) -> Op:
+        """Replaces a pool of an image in plain order by the operator that computes it there."""
+        if op.type in _PLANES and self.choice.get(id(op)) == "plain":
+            names = {a.name for a in schema.operator(_PLANES[op.type]).attributes if not a.plan}
+            values = {name: value for name, value in op.attributes.items() if name in names}
+            return self.graph.substitute(op, _PLANES[op.type], op.inputs, values)
         var = self.graph.var(op.inputs[0]) if op.type in _REDUCTIONS else None
         if var is None or (var.layout, var.dtype) != ("plain", "f32"):
             return op

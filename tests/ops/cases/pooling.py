@@ -101,6 +101,14 @@ def cases() -> Iterator[Case]:
                 f"{name}-opset-{opset}", "AveragePool", normal(*shape), opset=opset, **attributes
             )
 
+    # Rows that are wide enough for pools in plain order.
+    for name, ((*shape, width), attributes) in (POOL | DILATED).items():
+        for i, more in enumerate((50, 61, 93)):
+            x = normal(*shape, width + more) - i
+            yield case(f"{name}-wide-{i}", "MaxPool", x, **attributes)
+            values = attributes | {"count_include_pad": i % 2}
+            yield case(f"{name}-wide-{i}", "AveragePool", x, opset=19, **values)
+
     for op in ("GlobalAveragePool", "GlobalMaxPool"):
         for shape in ((1, 3, 7, 7), (2, 17, 5, 3), (1, 40, 1, 1), (1, 5, 9), (2, 3, 4, 5, 6)):
             yield case("x".join(map(str, shape)), op, normal(*shape) - 1)
