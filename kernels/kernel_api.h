@@ -102,6 +102,23 @@ struct PairedStep {
 template <typename T>
 using PairedGemmArgs = GemmArgs<T>;
 
+// A row of each of `planes` planes, y_plane elements apart, as a sum of rows:
+//
+//   y[p * y_plane + i] = clamp(bias[p] + sum over t < taps of w[t * planes + p] * x[offsets[t] + i])
+//
+// for i < n. Whole vectors of x are read. If `line_taps` is not 0, there is one plane, and also its
+// next row, y_plane elements further: its taps are those from line_taps on, of which there are as
+// many, with the same weights.
+template <typename T>
+struct PlaneRowsArgs {
+  const T* x;
+  const size_t* offsets;
+  const T *w, *bias;  // bias: or null
+  T* y;
+  size_t taps, planes, n, y_plane, line_taps;
+  float clamp_min, clamp_max;
+};
+
 // Depthwise convolution of a block of rows x pixels neighboring output pixels:
 //
 //   y[r * y_row_stride + p * y_stride + c] = clamp(bias[c] + sum over i < kernel_h, j < kernel_w of
@@ -290,7 +307,8 @@ struct UnaryArgs {
 };
 
 // y[i] = f(a[i * a_step], b[i * b_step]) with steps 0 (a scalar) or 1, for `rows` rows of n
-// elements that begin a_row, b_row and y_row elements apart; y may be a or b.
+// elements that begin a_row, b_row and y_row elements apart, one after the other: with a = y and
+// rows of 0 elements, f combines all rows of b. y may be a or b.
 template <typename T>
 struct BinaryArgs {
   const T* a;

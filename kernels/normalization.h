@@ -14,7 +14,9 @@ struct SoftmaxArgs {
 };
 
 // Softmax of each of `columns` >= 1 adjacent columns over n >= 1 rows that are `stride` elements
-// apart; x == y is allowed.
+// apart; x == y is allowed. arg_max writes one row: the bits of the int32 index of the largest
+// element of each column, the first of equal ones. NaN is never larger, and nothing is larger than
+// NaN in the first row.
 template <typename T>
 struct SoftmaxColumnsArgs {
   const T* x;

@@ -25,6 +25,22 @@ Pass BinaryPass(Kernel<BinaryArgs<T>> kernel, const LayerSizes& s) {
   return [=] { kernel({a, b, y, n, runs, n, 0, n, 1, 1}); };
 }
 
+// A row of n elements of four planes, as sums of nine rows.
+Pass PlaneRowsPass(Kernel<PlaneRowsArgs<float>> kernel, const LayerSizes& s) {
+  constexpr size_t kPlanes = 4, kTaps = 9;
+  static const size_t offsets[kTaps] = {0, 1, 2, 0, 1, 2, 0, 1, 2};
+  PlaneRowsArgs<float> args = {};
+  args.n = args.y_plane = s.at("n");
+  args.taps = kTaps;
+  args.planes = kPlanes;
+  args.offsets = offsets;
+  args.x = Shared<float>().x.Take(args.n);
+  args.w = Shared<float>().w.Take(kTaps * kPlanes);
+  args.y = Shared<float>().y.Take(args.n * kPlanes);
+  args.clamp_max = kInfinity;
+  return [=] { kernel(args); };
+}
+
 template <typename T>
 Pass SoftmaxPass(Kernel<SoftmaxArgs<T>> kernel, const LayerSizes& s) {
   const size_t n = s.at("n"), rows = s.at("rows");
@@ -73,6 +89,7 @@ const PassMaker kMakers[] = {
     {"UnaryArgs<Half>", MakePass<UnaryArgs<Half>, UnaryPass<Half>>},
     {"BinaryArgs<float>", MakePass<BinaryArgs<float>, BinaryPass<float>>},
     {"BinaryArgs<Half>", MakePass<BinaryArgs<Half>, BinaryPass<Half>>},
+    {"PlaneRowsArgs<float>", MakePass<PlaneRowsArgs<float>, PlaneRowsPass>},
     {"SoftmaxArgs<float>", MakePass<SoftmaxArgs<float>, SoftmaxPass<float>>},
     {"SoftmaxArgs<Half>", MakePass<SoftmaxArgs<Half>, SoftmaxPass<Half>>},
     {"SoftmaxColumnsArgs<float>", MakePass<SoftmaxColumnsArgs<float>, SoftmaxColumnsPass<float>>},

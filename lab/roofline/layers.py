@@ -98,7 +98,7 @@ _MAKERS: dict[tuple[str, str], Callable[[Program, Op], KernelCall]] = {
 # layers of unary functions or of GEMM.
 _LIKE_UNARY = (
     *("LookUpArgs", "QuantizeArgs", "QlinearAddArgs", "QlinearMeanArgs", "QlinearMulArgs"),
-    *("QlinearPoolArgs", "CameraRowArgs", "UpdateArgs"),
+    *("QlinearPoolArgs", "CameraRowArgs", "UpdateArgs", "PlaneRowsArgs"),
 )
 _LIKE_GEMM = ("PairedGemmArgs", "WinogradProductArgs")
 _ALIKE = {

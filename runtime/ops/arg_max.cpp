@@ -1,5 +1,7 @@
 #include "generated/attributes/arg_max.h"
 
+#include <string.h>
+
 #include "runtime/core/operator.h"
 
 namespace trimtab {
@@ -30,10 +32,10 @@ class ArgMax final : public OperatorOf<ArgMaxAttributes> {
         const size_t row = i / blocks;
         const float* x_row = from + row * length * inner + first;
         int64_t* y_row = to + row * inner + first;
-        if (n == kAtOnce && attributes().select_last_index == 0) {
-          Search<true>(x_row, length, inner, n, y_row);
+        if (attributes().select_last_index) {
+          SearchLast(x_row, length, inner, n, y_row);
         } else {
-          Search<false>(x_row, length, inner, n, y_row);
+          SearchFirst(x_row, length, inner, n, y_row);
         }
       }
     });
@@ -55,32 +57,27 @@ class ArgMax final : public OperatorOf<ArgMaxAttributes> {
     return Status();
   }
 
+  Status Prepare() override { return Bind<NameHash("arg_max")>(attributes().kernel, &kernel_); }
+
  private:
   static constexpr size_t kPartial = 16;  // maxima of a row, which vectorize
-  static constexpr size_t kAtOnce = 64;   // neighboring outputs, in local arrays
+  static constexpr size_t kAtOnce = 256;  // neighboring outputs, in local arrays
 
-  // to[i] = arg max over j < length of x[j * stride + i], for i < n. kFirst: n is
-  // kAtOnce, so that every compiler vectorizes the loops, and the first of equal values wins.
-  template <bool kFirst>
-  void Search(const float* x, size_t length, size_t stride, size_t part, int64_t* to) const {
-    const size_t n = kFirst ? kAtOnce : part;
-    float best[kAtOnce];
-    int32_t at[kAtOnce];
+  // to[i] = arg max over j < length of x[j * stride + i], for i < n: the last of equal values.
+  static void SearchLast(const float* x, size_t length, size_t stride, size_t n, int64_t* to) {
     for (size_t i = 0; i < n; ++i) {
-      best[i] = x[i];
-      at[i] = 0;
+      size_t at = 0;
+      for (size_t j = 1; j < length; ++j) at = x[j * stride + i] >= x[at * stride + i] ? j : at;
+      to[i] = static_cast<int64_t>(at);
     }
-    const int last = kFirst ? 0 : attributes().select_last_index;
-    for (size_t j = 1; j < length; ++j) {
-      const float* row = x + j * stride;
-      const auto index = static_cast<int32_t>(j);
-      for (size_t i = 0; i < n; ++i) {
-        const bool wins = (static_cast<int>(row[i] > best[i]) |
-                           (static_cast<int>(row[i] == best[i]) & last)) != 0;
-        best[i] = wins ? row[i] : best[i];
-        at[i] = wins ? index : at[i];
-      }
-    }
+  }
+
+  // The same for the first of equal values.
+  void SearchFirst(const float* x, size_t length, size_t stride, size_t n, int64_t* to) const {
+    float bits[kAtOnce];
+    int32_t at[kAtOnce];
+    kernel_({x, bits, length, stride, n});
+    memcpy(at, bits, n * sizeof(*at));
     for (size_t i = 0; i < n; ++i) to[i] = at[i];
   }
 
@@ -115,6 +112,7 @@ class ArgMax final : public OperatorOf<ArgMaxAttributes> {
   }
 
   int axis_ = 0;
+  Kernel<SoftmaxColumnsArgs<float>> kernel_ = nullptr;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "tests/kernels/check_products.h"
 #include "tests/kernels/check_quantized.h"
 #include "tests/kernels/check_roofline.h"
+#include "tests/kernels/check_rows.h"
 #include "tests/kernels/check_strassen.h"
 #include "tests/kernels/check_update.h"
 #include "tests/kernels/check_winograd.h"
@@ -53,6 +54,11 @@ bool CheckProducts(const KernelRow& row, Result* result) {
     for (const auto& tile : kTiles) {
       if (any_tile && tile[1] > 1) check.Run(As<DepthwiseArgs<T>>(row), tile[1], result);
     }
+    return true;
+  }
+  if (Of<float>(row, "plane_rows")) {
+    PlaneRowsCheck check;
+    check.Run(As<PlaneRowsArgs<float>>(row), result);
     return true;
   }
   if (Of<T>(row, "max_pool") || Of<T>(row, "average_pool")) {
@@ -158,6 +164,11 @@ bool CheckElementwise(const KernelRow& row, Result* result) {
   if (Of<T>(row, "softmax_columns")) {
     SoftmaxColumnsCheck<T> check;
     check.Run(As<SoftmaxColumnsArgs<T>>(row), result);
+    known = true;
+  }
+  if (Of<float>(row, "arg_max")) {
+    ArgMaxCheck check;
+    check.Run(As<SoftmaxColumnsArgs<float>>(row), result);
     known = true;
   }
   if (Of<T>(row, "normalize")) {

@@ -220,6 +220,59 @@ class DepthwiseCheck {
   Random random_;
 };
 
+class PlaneRowsCheck {
+ public:
+  void Run(void (*kernel)(const PlaneRowsArgs<float>&), Result* result) {
+    static const size_t kPlanes[] = {1, 2, 4, 5, 7, 12}, kTaps[] = {1, 3, 25};
+    for (size_t planes : kPlanes) {
+      for (size_t taps : kTaps) {
+        for (size_t n = 1; n <= 150; n += n < 70 ? 1 : 13) {
+          RunCase(kernel, planes, taps, n, 0, result);
+          if (planes == 1) RunCase(kernel, 2, taps, n, taps % 5 == 0 ? 5 : 1, result);
+        }
+      }
+    }
+  }
+
+ private:
+  void RunCase(void (*kernel)(const PlaneRowsArgs<float>&), size_t planes, size_t taps, size_t n,
+               size_t line_taps, Result* result) {
+    ++result->cases;
+    const bool clamp = n % 3 == 0, has_bias = n % 4 != 0, pair = line_taps != 0;
+    const size_t y_plane = n + n % 5, own = pair ? 1 : planes;
+    size_t offsets[30];
+    for (size_t t = 0; t < taps + line_taps; ++t) offsets[t] = random_.Below(100);
+    float* const x = x_.Take(100 + n + kMaxTileColumns);
+    random_.Fill(x, 100 + n + kMaxTileColumns);
+    float* const w = w_.Take(taps * own);
+    random_.Fill(w, taps * own);
+    float* const bias = bias_.Take(own);
+    random_.Fill(bias, own);
+    float* const y = y_.TakeOutput((planes - 1) * y_plane + n);
+    const float low = clamp ? -0.5f : -INFINITY, high = clamp ? 0.75f : INFINITY;
+    kernel(
+        {x, offsets, w, has_bias ? bias : nullptr, y, taps, own, n, y_plane, line_taps, low, high});
+    char place[100];
+    snprintf(place, sizeof(place), "planes %zu, taps %zu, n %zu", planes, taps, n);
+    y_.CheckUntouched(y, planes, n, y_plane, result, place);
+    for (size_t i = 0; i < planes * n; ++i) {
+      const size_t row = i / n, at = i % n, plane = pair ? 0 : row,
+                   first = pair ? row * line_taps : 0;
+      double sum = has_bias ? Value(bias[plane]) : 0.0, size = fabs(sum);
+      for (size_t t = 0; t < taps; ++t) {
+        const double product = Value(w[t * own + plane]) * Value(x[offsets[first + t] + at]);
+        sum += product;
+        size += fabs(product);
+      }
+      result->Compare(Value(y[row * y_plane + at]), Clamp(sum, low, high),
+                      Gamma<float>(taps + 2) * size + kSmallest<float>, place);
+    }
+  }
+
+  Guarded<float> x_, w_, bias_, y_;
+  Random random_;
+};
+
 struct PoolCase {
   size_t kernel_h, kernel_w, step_w, channels, pixels;
   size_t slack;  // padding between pixels of y

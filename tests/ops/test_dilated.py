@@ -58,7 +58,7 @@ class Layer:
 LAYERS = {
     "one tap": Layer(20, 35, 9, 13, (13, 17)),
     "two taps in a corner": Layer(16, 40, 28, 28, (24, 24)),
-    "all taps": Layer(5, 33, 40, 37, (2, 3)),
+    "all taps": Layer(9, 33, 40, 37, (2, 3)),
     "rows": Layer(7, 16, 11, 30, (8, 1)),
     "columns": Layer(7, 17, 11, 30, (1, 20)),
     "images": Layer(18, 20, 5, 7, (4, 6), n=3),

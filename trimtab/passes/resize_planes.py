@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from trimtab.passes._graph import Graph
+from trimtab.passes.assign_layouts import TO_CHANNELS_FIRST, TO_CHANNELS_LAST
 from trimtab.program import Op, Program
 
 ORDER = 695  # before the layouts are chosen
@@ -22,28 +23,30 @@ def run(program: Program) -> None:
     for op in graph.ops("resize"):
         (n, c, *size), y = graph.shape(op.inputs[0]), graph.shape(op.outputs[0])
         grows = math.prod(y[2:]) >= math.prod(size)
-        is_plain = _is_plain(graph, graph.producer(op.inputs[0]))
+        starts_plain = is_plain(graph, graph.producer(op.inputs[0]))
         crops = op.attributes["coordinate_mode"] == "tf_crop_and_resize"
-        if c == 1 or not grows or crops or not (is_plain or c <= _MOST):
+        if c == 1 or not grows or crops or not (starts_plain or c <= _MOST):
             continue
-        if _ends_plain(graph, op.outputs[0]):
+        if ends_plain(graph, op.outputs[0]):
             _split(graph, op, (n * c, 1, *size))
 
 
-def _is_plain(graph: Graph, op: Op | None) -> bool:
-    """Whether the results of an operator are in plain order; those of none are inputs."""
+def is_plain(graph: Graph, op: Op | None) -> bool:
+    """Whether the results of an operator are in plain order; those of none are inputs. A transpose
+    may only spell out the other layout.
+    """
     if op is None or op.schema.layout == "plain":
-        return True
+        return op is None or op.attributes.get("permutation") != TO_CHANNELS_FIRST
     return op.schema.layout == "any" and all(
-        _is_plain(graph, graph.producer(name)) for name in op.inputs if graph.is_computed(name)
+        is_plain(graph, graph.producer(name)) for name in op.inputs if graph.is_computed(name)
     )
 
 
-def _ends_plain(graph: Graph, name: str) -> bool:
+def ends_plain(graph: Graph, name: str) -> bool:
     """Whether nothing reads `name`, or what follows from it element by element, in NHWC."""
     return all(
-        op.schema.layout == "plain"
-        or (op.schema.layout == "any" and all(_ends_plain(graph, y) for y in op.outputs))
+        (op.schema.layout == "plain" and op.attributes.get("permutation") != TO_CHANNELS_LAST)
+        or (op.schema.layout == "any" and all(ends_plain(graph, y) for y in op.outputs))
         for op in graph.readers(name)
     )
 

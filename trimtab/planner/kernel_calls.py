@@ -10,7 +10,8 @@ type:
     Winograd...Args         height, width (in tiles), channels, tile, size (of its inputs)
     WinogradWeightsArgs     columns, tile, size
     Strassen...Args         n, rows (of a quadrant)
-    UnaryArgs               n
+    UnaryArgs, PlaneRowsArgs
+                            n
     BinaryArgs              n, runs (all with the same second operand)
     SoftmaxArgs, SoftmaxColumnsArgs, NormalizeArgs
                             n, rows

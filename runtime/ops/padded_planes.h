@@ -1,0 +1,36 @@
+// Planes of images in plain order, copied with the padding of a window.
+#ifndef TRIMTAB_OPS_PADDED_PLANES_H_
+#define TRIMTAB_OPS_PADDED_PLANES_H_
+
+#include "runtime/core/tensor.h"
+#include "runtime/ops/window.h"
+
+namespace trimtab {
+
+// The lines of a plane that a few rows of the result read. The elements of a line are sorted by
+// their phase of the horizontal stride, so that a tap of neighboring windows reads adjacent ones.
+class PaddedPlanes {
+ public:
+  static constexpr int32_t kRows = 16;  // of the result, whose lines a first-level cache holds
+
+  void SetUp(const Window& window, const Tensor& x, const Tensor& y);
+
+  // Number of the rows from `row` on that are computed together.
+  size_t Rows(const Tensor& y, int32_t row) const;
+  size_t line() const { return line_; }  // elements
+  uint64_t elements() const { return uint64_t{lines_} * line_; }
+  size_t row_step() const { return static_cast<size_t>(window_.stride_h) * line_; }
+  // Of tap (i, j) of the first window of the first row.
+  size_t Offset(int32_t i, int32_t j) const;
+
+  // Copies what the rows from `row` on read of a plane; what is outside of the image is `padding`.
+  void Copy(const Tensor& x, size_t plane, int32_t row, float padding, float* to) const;
+
+ private:
+  Window window_;
+  size_t phase_ = 0, line_ = 0, lines_ = 0;
+};
+
+}  // namespace trimtab
+
+#endif  // TRIMTAB_OPS_PADDED_PLANES_H_
