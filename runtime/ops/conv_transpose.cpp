@@ -50,14 +50,18 @@ void PointAtPhase(const void* context, GemmTiles<T>* tiles) {
   for (int32_t ty = 0; ty < source.vertical.taps; ++ty) {
     const int32_t y =
         static_cast<int32_t>(tiles->line) + source.vertical.shift + ty * source.vertical.step;
+    const int32_t end = y >= 0 && y < source.h ? source.w : 0;
     for (int32_t tx = 0; tx < source.horizontal.taps; ++tx, a += tiles->mr) {
-      const int32_t shift = source.horizontal.shift + tx * source.horizontal.step;
+      int32_t x =
+          static_cast<int32_t>(tiles->row) + source.horizontal.shift + tx * source.horizontal.step;
+      // Unsigned: it wraps where the tap lies outside of the image.
+      size_t place =
+          (static_cast<size_t>(y) * source.w + x) * source.pixel_stride + tiles->group * source.k;
       for (size_t i = 0; i < tiles->mr; ++i) {
-        const int32_t x = static_cast<int32_t>(tiles->row + (i < tiles->rows ? i : 0)) + shift;
-        const bool inside = y >= 0 && y < source.h && x >= 0 && x < source.w;
-        a[i] = inside ? source.x + (static_cast<size_t>(y) * source.w + x) * source.pixel_stride +
-                            tiles->group * source.k
-                      : source.zeros;
+        a[i] = x >= 0 && x < end ? source.x + place : source.zeros;
+        if (i + 1 >= tiles->rows) continue;  // rows past the last repeat it
+        ++x;
+        place += source.pixel_stride;
       }
     }
   }
