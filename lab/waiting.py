@@ -10,10 +10,12 @@ from statistics import median
 BUSY = 0.02
 """The share from which on others disturb the times of an engine."""
 
+_DIGITS = 3  # of shares in result files, from whose samples the same time has to follow
+
 
 def typical(rounds: Sequence[Sequence[float]], waited: float) -> float:
     """The median of the times of all rounds; on a busy machine that of the fastest round."""
-    if waited > BUSY:
+    if round(waited, _DIGITS) > BUSY:
         return min(median(block) for block in rounds)
     return median(time for block in rounds for time in block)
 

@@ -19,6 +19,7 @@ from trimtab.cli._options import (
     RecipeOptions,
     parse_inputs,
 )
+from trimtab.paths import PROGRAM
 
 if TYPE_CHECKING:
     from trimtab.pipeline.recipe import Recipe
@@ -127,7 +128,7 @@ def explain(options: ExplainOptions) -> None:
     if plan.chooses_weights:
         raise UsageError(
             "auto chooses by samples, which explain has none of",
-            hint="name a form, or a plan that `inv build --weights auto` wrote: --plan plan.toml",
+            hint=f"name a form, or a plan of `{PROGRAM} build --weights auto`: --plan plan.toml",
         )
     explained = explanation.explain(options.model, parse_inputs(options.input), progress, plan)
     print(explained.to_json() if options.json else tables.text(explained.page(whole=options.all)))
