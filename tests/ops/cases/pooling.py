@@ -102,9 +102,9 @@ def cases() -> Iterator[Case]:
             )
 
     # Rows that are wide enough for pools in plain order.
-    for name, ((*shape, width), attributes) in (POOL | DILATED).items():
+    for name, ((*sizes, width), attributes) in (POOL | DILATED).items():
         for i, more in enumerate((50, 61, 93)):
-            x = normal(*shape, width + more) - i
+            x = normal(*sizes, width + more) - i
             yield case(f"{name}-wide-{i}", "MaxPool", x, **attributes)
             values = attributes | {"count_include_pad": i % 2}
             yield case(f"{name}-wide-{i}", "AveragePool", x, opset=19, **values)
