@@ -38,6 +38,19 @@ CONV: dict[str, tuple[Shape, Shape, dict[str, Any]]] = {
     "3x3-stride-over-kernel": ((1, 4, 13, 13), (4, 4, 3, 3), {"strides": [4, 5]}),
     "3x3-asymmetric-pads": ((1, 4, 7, 6), (5, 4, 3, 3), {"pads": [0, 2, 1, 3]}),
     "3x3-pads-over-kernel": ((1, 2, 4, 4), (3, 2, 3, 3), {"pads": [4, 4, 4, 4]}),
+    # Images that are large enough to be computed in plain order.
+    "planes-3x3": ((2, 3, 43, 61), (5, 3, 3, 3), {}),
+    "planes-groups": (
+        (1, 12, 37, 45),
+        (18, 4, 5, 2),
+        {"group": 3, "strides": [2, 1], "pads": [1, 0, 3, 1]},
+    ),
+    "planes-depthwise": ((1, 6, 41, 53), (6, 1, 7, 7), {"group": 6, "pads": [3, 3, 3, 3]}),
+    "planes-dilated": (
+        (1, 8, 47, 61),
+        (7, 8, 2, 3),
+        {"dilations": [3, 4], "pads": [4, 5, 0, 2], "strides": [3, 2]},
+    ),
     "3x3-dilation-2": ((1, 6, 11, 12), (7, 6, 3, 3), {"dilations": [2, 2], "pads": [2, 2, 2, 2]}),
     "3x3-dilation-1-3": ((1, 3, 9, 13), (4, 3, 3, 3), {"dilations": [1, 3]}),
     "3x3-dilation-stride": (
