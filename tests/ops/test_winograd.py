@@ -57,7 +57,7 @@ OTHERS = {
     "5x5": Layer(24, 33, 14, 17, pads=(2, 2, 2, 2), kernel=5, residual=True),
     "5x5, images": Layer(16, 16, 5, 3, n=3, pads=(2, 0, 1, 2), kernel=5),
     "4x4": Layer(16, 18, 11, 12, pads=(1, 1, 2, 2), kernel=4, activation="relu"),
-    "first layer": Layer(3, 64, 47, 46, pads=(3, 3, 3, 3), kernel=7, stride=2),
+    "first layer": Layer(3, 64, 31, 30, pads=(3, 3, 3, 3), kernel=7, stride=2),
     "first layer without padding": Layer(3, 16, 31, 40, pads=(0, 0, 0, 0), kernel=7, stride=2),
     "even kernel": Layer(3, 19, 22, 23, n=2, pads=(2, 2, 2, 2), kernel=6, stride=2),
     "last pixels unread": Layer(3, 16, 30, 31, pads=(0, 0, 0, 0), kernel=11, stride=4),
