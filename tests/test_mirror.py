@@ -63,7 +63,6 @@ COVERED_BY = {
     "quantization/budget_search": "quantization/test_precision_search.py",
     "quantization/picture_samples": "quantization/test_samples.py",
     "quantization/methods/*": "quantization/test_methods.py",
-    "quantization/stored_rounding": "quantization/test_weights_search.py",
     "reports/*": "reports/test_formats.py",
     "reports/formats/*": "reports/test_formats.py",
     "results/*": "results/test_records.py",

@@ -93,7 +93,7 @@ class ConvPlanes final : public OperatorOf<ConvPlanesAttributes> {
     return Bind<NameHash("plane_rows")>(attributes().kernel, &kernel_);
   }
 
-  // Of a row of the result.
+  // The products that a row of the result sums.
   size_t taps() const {
     return static_cast<size_t>(input(0).c() / attributes().group) *
            static_cast<size_t>(window_.taps());

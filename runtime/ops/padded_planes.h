@@ -20,7 +20,7 @@ class PaddedPlanes {
   size_t line() const { return line_; }  // elements
   uint64_t elements() const { return uint64_t{lines_} * line_; }
   size_t row_step() const { return static_cast<size_t>(window_.stride_h) * line_; }
-  // Of tap (i, j) of the first window of the first row.
+  // The offset of tap (i, j) of the first window of the first row, in elements.
   size_t Offset(int32_t i, int32_t j) const;
 
   // Copies what the rows from `row` on read of a plane; what is outside of the image is `padding`.

@@ -188,29 +188,6 @@ def test_smaller_weights_have_an_accuracy_on_samples_and_on_noise(
     assert convert(program, Plan(), Calibration(), A53).accuracy is None
 
 
-def test_samples_round_weights_that_are_stored_as_int8_jointly(tmp_path: Path) -> None:
-    program, plan = larger(), Plan(("direct",), weights_type="int8")
-    mixed = np.einsum("sc...,cd->sd...", LARGER_SAMPLES, normal(16, 16)) + 2  # as features are
-    path = written(np.abs(mixed).astype(np.float32), tmp_path)
-    network = convert(program, plan, Calibration(path), A53)
-    held_out = quantization.read_samples(path, program).held_out
-    nearest = quantization.compare(program, program, held_out, plan=plan)
-    joint = quantization.compare(program, network.program, held_out, plan=plan)
-    assert network.accuracy == joint
-    assert joint.noise is not None
-    assert nearest.noise is not None
-    assert joint.noise < 0.5 * nearest.noise
-    # The file holds these very weights, as int8.
-    planned = trimtab.optimize(network.program, A53, network.plan)
-    assert [var.dtype for var in planned.constants() if len(var.shape) == 4] == ["i8", "i8"]
-    exact, stored = (
-        trimtab.Session(network.program, plan=one).run(next(iter(held_out)))
-        for one in (Plan(("direct",), prefer="load"), plan)
-    )
-    for name, expected in exact.items():
-        np.testing.assert_array_equal(stored[name], expected)
-
-
 @pytest.mark.parametrize(
     ("plan", "options", "text"),
     [

@@ -177,9 +177,7 @@ def _choice(name: str, header: Header) -> str:
 
 
 def shipped(footprints: Sequence[Footprint]) -> Table:
-    """Bytes of binary and model, memory in use, the load on the machine that builds, and accuracy
-    of smaller weights, by variant; columns without figures are left out.
-    """
+    """Bytes, memory, load on the host and accuracy by variant, without columns that are empty."""
     rows = [
         [
             f"{variant.what} (this build)" if variant.is_built else variant.what,
@@ -190,8 +188,8 @@ def shipped(footprints: Sequence[Footprint]) -> Table:
         ]
         for variant in footprints
     ]
-    columns = ["binary", "model", "both", "memory in use"]
-    columns += ["load, CPU time on the host", "cosine, on noise"]
+    columns = ["binary", "model", "both", "memory in use", "load, CPU time on the host"]
+    columns.append("cosine, on noise")
     for place in (6, 5):
         if not any(row[place] for row in rows):
             rows = [row[:place] + row[place + 1 :] for row in rows]
