@@ -38,7 +38,7 @@ class ConvPlanes final : public OperatorOf<ConvPlanesAttributes> {
         const auto first = static_cast<int32_t>(item % blocks) * PaddedPlanes::kRows;
         const size_t from = image * static_cast<size_t>(x.c()) + group * channels;
         for (size_t c = 0; c < channels; ++c)
-          planes_.Copy(x, from + c, first, 0.0f, lines + c * planes_.elements());
+          planes_.Copy(x, from + c, first, lines + c * planes_.elements());
         args.w = data<float>(1) + group * taps() * planes;
         args.bias = has_input(2) ? data<float>(2) + group * planes : nullptr;
         args.x = lines;

@@ -6,8 +6,8 @@
 namespace trimtab {
 namespace {
 
-void Fill(float* to, size_t count, float value) {
-  for (size_t i = 0; i < count; ++i) to[i] = value;
+void Clear(float* to, size_t count) {
+  for (size_t i = 0; i < count; ++i) to[i] = 0.0f;
 }
 
 // Every other element, in a loop that vectorizes.
@@ -40,15 +40,14 @@ size_t PaddedPlanes::Offset(int32_t i, int32_t j) const {
          right % stride * phase_ + right / stride;
 }
 
-void PaddedPlanes::Copy(const Tensor& x, size_t plane, int32_t row, float padding,
-                        float* to) const {
+void PaddedPlanes::Copy(const Tensor& x, size_t plane, int32_t row, float* to) const {
   const auto w = static_cast<size_t>(x.w()), stride = static_cast<size_t>(window_.stride_w);
   const auto left = static_cast<size_t>(window_.pad_left);
   const float* const from = x.data<float>() + plane * static_cast<size_t>(x.h()) * w;
   int32_t at = row * window_.stride_h - window_.pad_top;
   for (size_t i = 0; i < lines_; ++i, ++at, to += line_) {
     const bool is_inside = at >= 0 && at < x.h();
-    if (!is_inside || left > 0 || left + w < line_) Fill(to, line_, padding);
+    if (!is_inside || left > 0 || left + w < line_) Clear(to, line_);
     if (!is_inside) continue;
     const float* const line = from + static_cast<size_t>(at) * w;
     if (stride == 1) {

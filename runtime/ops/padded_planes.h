@@ -17,14 +17,13 @@ class PaddedPlanes {
 
   // Number of the rows from `row` on that are computed together.
   size_t Rows(const Tensor& y, int32_t row) const;
-  size_t line() const { return line_; }  // elements
   uint64_t elements() const { return uint64_t{lines_} * line_; }
   size_t row_step() const { return static_cast<size_t>(window_.stride_h) * line_; }
   // The offset of tap (i, j) of the first window of the first row, in elements.
   size_t Offset(int32_t i, int32_t j) const;
 
-  // Copies what the rows from `row` on read of a plane; what is outside of the image is `padding`.
-  void Copy(const Tensor& x, size_t plane, int32_t row, float padding, float* to) const;
+  // Copies what the rows from `row` on read of a plane, with zeros outside of the image.
+  void Copy(const Tensor& x, size_t plane, int32_t row, float* to) const;
 
  private:
   Window window_;
