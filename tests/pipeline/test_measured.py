@@ -180,9 +180,9 @@ def test_the_binary_of_a_profile_has_the_kernel_that_a_plan_file_names(tmp_path:
     choices = Plan(operators={pool: Choice(values={"kernel": "max_pool_f32_portable"})})
     recipe = Recipe(
         str(model),
-        profile="yolo",
-        toolchain="x86_64-linux-musl",
-        cpu="haswell",
+        profile="squeezenet",
+        toolchain="aarch64-linux-musl",
+        cpu="cortex-a53",
         plan=choices,
         output=tmp_path / "out",
     )
