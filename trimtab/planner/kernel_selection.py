@@ -6,7 +6,8 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from typing import cast
 
 from trimtab import kernels, schema
 from trimtab.errors import PlanError
@@ -75,11 +76,11 @@ class KernelSelection:
         """The algorithm's rounding error beside that of the direct one (`rounding`); of integers
         the direct one has none.
         """
-        if not isinstance(self.algorithm, Inexact):
+        if self.algorithm is None or not _is_inexact(type(self.algorithm)):
             return 1.0
         if is_integer(self.program, self.op.outputs[0]):
             return math.inf
-        return self.algorithm.error(self.program, self.op)
+        return cast(Inexact, self.algorithm).error(self.program, self.op)
 
     def min_cycles(self) -> float:
         """Cycles of the operator with the main kernel that the rule selects."""
@@ -200,3 +201,9 @@ def best(family: str, dtype: str, target: Target) -> list[Kernel]:
     """The members of a family for the highest instruction set of `target` that has any."""
     ranked = target.ranked([family], dtype)
     return [*ranked[0]] if ranked else []
+
+
+@cache
+def _is_inexact(algorithm: type) -> bool:
+    """Remembered, because Python compares a class with a protocol name by name."""
+    return issubclass(algorithm, Inexact)
