@@ -149,16 +149,19 @@ def _matches(reference: str, runs: Sequence[Entry]) -> list[Entry]:
 
 
 def _synchronized(directory: Path, path: Path) -> list[Entry]:
-    with closing(sqlite3.connect(path)) as database, database:
-        if database.execute("PRAGMA user_version").fetchone()[0] not in (0, _VERSION):
+    columns = ", ".join(_COLUMNS)
+    # Without a transaction for each statement, which waits for the disk.
+    with closing(sqlite3.connect(path, isolation_level=None)) as database, database:
+        version = database.execute("PRAGMA user_version").fetchone()[0]
+        if version not in (0, _VERSION):
             raise sqlite3.DatabaseError("an index of another version")
-        database.execute(f"PRAGMA user_version = {_VERSION}")
-        columns = ", ".join(_COLUMNS)
-        database.execute(f"CREATE TABLE IF NOT EXISTS runs ({columns}, PRIMARY KEY (file_name))")
-        for name, select in _VIEWS.items():
-            database.execute(f"CREATE VIEW IF NOT EXISTS {name} AS {select}")
+        if not version:
+            database.execute("BEGIN IMMEDIATE")
+            _create(database)
         indexed = {row[0] for row in database.execute("SELECT file_name FROM runs")}
         present = {path.name for path in directory.glob(f"*{records.SUFFIX}")}
+        if indexed != present and not database.in_transaction:
+            database.execute("BEGIN IMMEDIATE")
         database.executemany(
             "DELETE FROM runs WHERE file_name = ?", [(n,) for n in indexed - present]
         )
@@ -170,6 +173,15 @@ def _synchronized(directory: Path, path: Path) -> list[Entry]:
                 database.execute(f"INSERT OR REPLACE INTO runs VALUES ({marks})", values)
         rows = database.execute(f"SELECT {columns} FROM runs ORDER BY file_name").fetchall()
     return [Entry(*row) for row in rows]
+
+
+def _create(database: sqlite3.Connection) -> None:
+    """The table and the views, unless another process has made them."""
+    columns = ", ".join(_COLUMNS)
+    database.execute(f"CREATE TABLE IF NOT EXISTS runs ({columns}, PRIMARY KEY (file_name))")
+    for name, select in _VIEWS.items():
+        database.execute(f"CREATE VIEW IF NOT EXISTS {name} AS {select}")
+    database.execute(f"PRAGMA user_version = {_VERSION}")
 
 
 def _entry(path: Path) -> Entry | None:

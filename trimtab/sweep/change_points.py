@@ -63,12 +63,11 @@ def _split(
     if len(part) < 2 * MIN_SEGMENT:
         return []
     at, energy = best_split(part)
-    more_extreme = sum(
-        best_split(generator.permutation(part))[1] >= energy * (1 - 1e-12)
-        for _ in range(_PERMUTATIONS)
-    )
-    if (more_extreme + 1) / (_PERMUTATIONS + 1) >= SIGNIFICANCE:
-        return []
+    more_extreme = 0
+    for _ in range(_PERMUTATIONS):
+        more_extreme += best_split(generator.permutation(part))[1] >= energy * (1 - 1e-12)
+        if (more_extreme + 1) / (_PERMUTATIONS + 1) >= SIGNIFICANCE:
+            return []
     middle = begin + at
     return [
         *_split(logs, begin, middle, generator),
