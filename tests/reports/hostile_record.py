@@ -97,10 +97,11 @@ def texts(value: Any, at: Leaf = ()) -> Iterator[Leaf]:
 
 
 def poisoned(source: Events, leaf: Leaf, payload: Any) -> Events:
-    """The events with another value at one place."""
-    changed = copy.deepcopy(source)
+    """The events with another value at one place; they share the others with the source."""
+    changed = [*source]
     holder: Any = changed
     for key in leaf[:-1]:
+        holder[key] = copy.copy(holder[key])
         holder = holder[key]
     holder[leaf[-1]] = payload
     return changed
