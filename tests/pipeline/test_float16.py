@@ -188,3 +188,15 @@ def test_a_core_without_f16_is_refused_before_anything_is_computed(
     with pytest.raises(PlanError, match="cortex-a53 has no f16 arithmetic"):
         convert(network(), HALF, calibration, Target.of("aarch64", "cortex-a53"), progress)
     assert not progress.lines
+
+
+@pytest.mark.parametrize("excluded", ["conv_0", "add", "relu"])
+def test_a_line_keeps_an_operator_in_float32_and_all_that_it_is_fused_with(excluded: str) -> None:
+    net = Net(x=(1, 32, 12, 12))
+    y = net.conv("x", 32, 3)
+    y = net("relu", net("add", y, net.conv(y, 32, 3)))
+    program = net.finish(net.conv(y, 32, 3))
+    assert excluded in [op.name for op in program.ops]
+    plan = Plan(precision="mixed", precisions={excluded: "f32"})
+    dtypes = precisions(converted(program, Calibration(), plan)[0])
+    assert [dtypes[name] for name in ("conv", "add")] == ["f16", "f32"]

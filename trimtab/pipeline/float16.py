@@ -72,6 +72,8 @@ def check(
     float32.
     """
     precision.check_target(target)
+    if plan.precision == "mixed":
+        plan = _keeping(program, plan)
     data = _data(program, calibration, progress)
     # Without samples the figure is a bonus: whatever prevents it does not stop the build.
     expected_errors = PlanError if calibration else TrimtabError
@@ -97,8 +99,8 @@ def check(
     return Checked(plan, accuracy)
 
 
-def _keeping(program: Program, plan: Plan, beyond: Sequence[Overflow]) -> Plan:
-    """The plan with every operator in f16 but those that overflow."""
+def _keeping(program: Program, plan: Plan, beyond: Sequence[Overflow] = ()) -> Plan:
+    """The plan with a line for each operator: f16 where it has none, f32 for what overflows."""
     floats = float16_range.involved(beyond)
     simple = passes.simplify(program, before="fuse_residual")
     types = {op.name: "f16" for op in simple.ops} | dict(plan.precisions)

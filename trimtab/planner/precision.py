@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from trimtab import schema
 from trimtab.errors import PlanError
 from trimtab.planner.float16 import to_f16
-from trimtab.program import Op, Program
+from trimtab.program import Op, Program, lineage
 from trimtab.program.min_cut import SINK, SOURCE, MinCut
 from trimtab.target import Target
 
@@ -66,8 +66,20 @@ def assign(
     if "f16" not in requested or any(_computes_f16(program, op) for op in program.ops):
         return program
     check_target(target)
-    excluded = {name for name, dtype in types.items() if dtype != "f16"}
-    return _CastInserter(program, _choose(program, target, excluded)).run()
+    return _CastInserter(program, _choose(program, target, _excluded(program, types))).run()
+
+
+def _excluded(program: Program, types: Mapping[str, str]) -> set[str]:
+    """The operators that may not compute in f16: those that `types` names, and those that they are
+    fused with, such as the sum that has the name of a convolution, too.
+    """
+    names = {name for name, dtype in types.items() if dtype != "f16"}
+    fused = names - {op.name for op in program.ops}
+    if not fused or not program.source:
+        return names
+    becomes = zip(program.source.ops, lineage.successors(program.source, program), strict=True)
+    indices = {index for op, index in becomes if op.name in fused and index is not None}
+    return names | {program.ops[index].name for index in indices}
 
 
 def is_quantized(program: Program) -> bool:
