@@ -18,11 +18,12 @@ from trimtab.planner.plan_file import WEIGHTS_AUTO, Plan
 from trimtab.program import Program
 from trimtab.progress import Progress
 from trimtab.quantization import Samples, compare, noise, weights_search
+from trimtab.quantization.stored_rounding import with_weights
 from trimtab.target import Target
 
 LARGEST = "resnet50"  # of the zoo
 NETWORKS = tuple(name for name in zoo.names() if name != LARGEST)
-MOST_SEARCHED = 30  # operators with weights: a search plans the network for each of them
+MOST_SEARCHED = 60  # operators with weights: a search plans the network for each of them
 BUDGET = "cosine >= 0.999"
 SAMPLES = 5  # of seeded noise: four round weights, the fifth measures the budget
 CORE = "cortex-a53"
@@ -94,7 +95,8 @@ def _searched(program: Program, samples: Samples, prefer: str) -> int:
     """The bytes of the model file with `--weights auto`."""
     plan = Plan(prefer=prefer)
     chosen = weights_search.search(program, plan, samples, parse_budget(BUDGET))
-    return _bytes(program, replace(plan, weights_type=WEIGHTS_AUTO, stored=chosen.forms))
+    rounded = with_weights(program, chosen.rounded)
+    return _bytes(rounded, replace(plan, weights_type=WEIGHTS_AUTO, stored=chosen.forms))
 
 
 def _bytes(program: Program, plan: Plan) -> int:

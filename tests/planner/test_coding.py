@@ -74,6 +74,24 @@ def test_coded_steps_are_decoded_by_the_page_of_the_format(name: str, form: str)
     np.testing.assert_array_equal(stored, scales)
 
 
+@pytest.mark.parametrize("bits", coding.FORMS.values())
+@pytest.mark.parametrize("name", CASES)
+def test_values_that_others_rounded_to_steps_are_coded_exactly(name: str, bits: int) -> None:
+    steps, scales = coding.to_steps(CASES[name], 0, bits)
+    along = scales.reshape(-1, *[1] * (steps.ndim - 1))
+    moved = np.random.default_rng(5).integers(-1, 2, steps.shape) * (steps != 0)
+    values = (steps + moved).clip(-127, 127).astype(np.float32) * along
+    again, others = coding.to_steps(values, 0, bits)
+    np.testing.assert_array_equal(again * others.reshape(along.shape), values)
+
+
+def test_values_of_finer_steps_are_rounded_to_those_of_the_form() -> None:
+    w = CASES["normal"]
+    steps, scales = coding.to_steps(w, 0, 6)
+    again = coding.to_steps(steps * scales[:, None, None], 0, 3)[1]
+    np.testing.assert_allclose(again, coding.to_steps(w, 0, 3)[1], rtol=0.02)
+
+
 @pytest.mark.parametrize(("form", "bits"), coding.FORMS.items())
 def test_normal_weights_take_these_bits_with_the_error_of_equal_steps(form: str, bits: int) -> None:
     w = weights(64, 256, 3)

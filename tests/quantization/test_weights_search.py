@@ -50,11 +50,13 @@ def test_no_operator_fits_the_budget_in_a_smaller_form(
     program, bounds = chain, parse_budget(budget)
     stored = weights_search.search(program, Plan(prefer="size"), samples, bounds)
 
-    joint = joint_weights(simplified(program), samples.calibrating)
+    simple = simplified(program)
+    forms = {op.name: WEIGHTS_TYPES for op in simple.ops}
+    joint = joint_weights(simple, samples.calibrating, forms)
 
     def fits(forms: dict[str, str]) -> bool:
         plan = Plan(weights_type="auto", stored=forms)
-        values = {name: one for name, one in joint.items() if forms.get(name) == "int8"}
+        values = {n: one[forms[n]] for n, one in joint.items() if forms.get(n) in one}
         rounded = with_weights(program, values)
         accuracy = quantization.compare(program, rounded, samples.held_out, plan=plan)
         return all(bound.holds(accuracy) for bound in bounds)
@@ -79,7 +81,8 @@ def test_the_planned_file_has_the_bytes_of_the_choice_and_its_plan_repeats_it(
     weights = sum(
         sizes[var.name] for var in planned.constants() if len(var.shape) > 1 or var.dtype == "u8"
     )
-    assert weights == pytest.approx(stored.bytes, rel=0.15)  # scales are in the tables
+    tiles = 9 * (48 * 4 - 40 * 2)  # depthwise weights are f32 there, and padded
+    assert weights == pytest.approx(stored.bytes + tiles, rel=0.02)
     again = trimtab.optimize(program, A53, plan_of(planned))
     assert plan_of(again) == plan_of(planned)
     assert {var.name: np.asarray(var.data).nbytes for var in again.constants()} == sizes

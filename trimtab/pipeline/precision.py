@@ -174,7 +174,7 @@ def _stored(
         return ConvertedNetwork(program, plan)
     data = calibration.read(program, progress) if calibration else None
     try:
-        if data and stored_rounding.FORM in (plan.weights_type, *plan.stored.values()):
+        if data and {*stored_rounding.FORMS} & {plan.weights_type, *plan.stored.values()}:
             rounded, accuracy = stored_rounding.with_rounded_weights(
                 program, plan, data, progress, calibration.head
             )

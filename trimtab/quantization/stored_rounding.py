@@ -1,5 +1,5 @@
-"""Rounds weights that are stored as int8 jointly, so that the float network which reads them back
-changes least on samples.
+"""Rounds weights that are stored as int8 or coded jointly, so that the float network which reads
+them back changes least on samples.
 
 It is the adaptive rounding of int8 networks. Biases stay as they are, so that errors are weighted
 by the operands' second moments, which include the means, in place of their covariance.
@@ -7,7 +7,8 @@ by the operands' second moments, which include the means, in place of their cova
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,9 @@ from trimtab import passes
 from trimtab.accuracy import Accuracy
 from trimtab.heads import HeadRequest
 from trimtab.passes.fuse_qdq_conv import is_weighted
-from trimtab.planner.packing import Storage
+from trimtab.planner.packing import Storage, coding, expanded
 from trimtab.planner.packing.int8 import to_int8
-from trimtab.planner.plan_file import Plan
+from trimtab.planner.plan_file import Choice, Plan
 from trimtab.program import Op, Program, Var
 from trimtab.progress import SILENT, Progress
 from trimtab.quantization.accuracy import Reference
@@ -30,7 +31,9 @@ from trimtab.quantization.samples import Samples
 
 Array = NDArray[Any]
 
-FORM = "int8"
+FORMS = ("int8", *coding.FORMS)
+"""The forms that samples round weights to."""
+
 _OPERAND_ERROR = 0.01  # that the operands may have, as a part of their root mean square
 
 
@@ -43,15 +46,17 @@ def with_rounded_weights(
 ) -> tuple[Program, Accuracy]:
     """A float32 network whose weights are rounded as `plan` stores them, and its accuracy on the
     held-out samples: `program` itself, an unoptimized one whose weights the planner rounds to
-    nearest, if rounding those of int8 jointly is not better there.
+    nearest, if rounding them jointly is not better there.
     """
     reference = Reference(program, samples.held_out, head)
     nearest = reference.compare(program, progress, plan.numbers)
     simple = simplified(program)
-    values = joint_weights(simple, samples.calibrating, progress)
-    if plan.stored:
-        names = planned_names(simple)
-        values = {n: one for n, one in values.items() if plan.stored.get(names[n]) == FORM}
+    forms = {
+        name: (plan.storage(Choice(), planned).weights,)
+        for name, planned in planned_names(simple).items()
+    }
+    joint_values = joint_weights(simple, samples.calibrating, forms, progress)
+    values = {name: value for name, by_form in joint_values.items() for value in by_form.values()}
     twin = with_weights(program, values)
     joint = reference.compare(twin, progress, plan.numbers)
     is_better = (joint.noise or 0.0, joint.mean_error) < (nearest.noise or 0.0, nearest.mean_error)
@@ -73,26 +78,42 @@ def planned_names(simple: Program) -> dict[str, str]:
 
 
 def joint_weights(
-    simple: Program, samples: Samples, progress: Progress = SILENT
-) -> dict[str, Array]:
-    """The rounded weights of a simplified program, float32, by operator: products of int8 and the
-    scales that the planner finds again. Operators whose weights int8 does not store are absent.
+    simple: Program,
+    samples: Samples,
+    forms: Mapping[str, Sequence[str]],
+    progress: Progress = SILENT,
+) -> dict[str, dict[str, Array]]:
+    """The rounded weights of a simplified program, float32, by operator and by its `forms`:
+    products of int8 and the scales that the planner finds again. Operators whose weights are shared
+    or too deep for it, and forms that do not store them, are absent.
     """
-    readers = [name for op in simple.ops for name in op.inputs]
+    readers = Counter(name for op in simple.ops for name in op.inputs)
     weighted = {op.name: op for op in simple.ops if is_weighted(op)}
-    values: dict[str, Array] = {}
+    values: dict[str, dict[str, Array]] = {}
     with threadpool_limits(1, user_api="blas"):  # other threads would take cores from inferences
         for name, moments in operand_moments(simple, samples, progress).items():
-            var = simple.vars[weighted[name].inputs[1]]
-            form = Storage(True, FORM).form_of(var, columns_of(weighted[name], var))
-            if form != FORM or readers.count(var.name) > 1:
-                continue
-            weights, second = np.asarray(var.data), moments.second
-            scales = np.asarray(to_int8(weights, 0)[1].scale, np.float32)
-            error = _OPERAND_ERROR * float(np.sqrt(second.diagonal.mean()))
-            steps = rounded(weights, scales, second, error * 12**0.5)
-            values[name] = steps * scales.reshape(-1, *[1] * (weights.ndim - 1))
+            var, second = simple.vars[weighted[name].inputs[1]], moments.second
+            axis = columns_of(weighted[name], var)
+            error = _OPERAND_ERROR * float(np.sqrt(second.diagonal.mean())) * 12**0.5
+            for form in forms.get(name, ()):
+                if (
+                    readers[var.name] == 1
+                    and Storage(True, form).form_of(var, axis) == form in FORMS
+                ):
+                    scales = _scales(np.asarray(var.data), form)
+                    steps = rounded(np.asarray(var.data), scales, second, error)
+                    value = steps * scales.reshape(-1, *[1] * (steps.ndim - 1))
+                    twin = Var(var.name, var.shape, var.dtype, data=value)
+                    if np.array_equal(expanded(twin, form, axis)[0], value):
+                        values.setdefault(name, {})[form] = value
     return values
+
+
+def _scales(weights: Array, form: str) -> Array:
+    """The scales of output channels in a form, float32."""
+    if bits := coding.FORMS.get(form):
+        return coding.to_steps(weights, 0, bits)[1]
+    return np.asarray(to_int8(weights, 0)[1].scale, np.float32)
 
 
 def with_weights(program: Program, values: Mapping[str, Array]) -> Program:

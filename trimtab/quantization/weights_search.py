@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,7 +30,6 @@ from trimtab.quantization import budget_search
 from trimtab.quantization.accuracy import Reference
 from trimtab.quantization.samples import Samples
 from trimtab.quantization.stored_rounding import (
-    FORM,
     columns_of,
     joint_weights,
     planned_names,
@@ -70,23 +69,15 @@ class StoredWeights:
 
 @dataclass(frozen=True)
 class _PossibleForms:
-    """The weights of an operator: `values`: what each form expands to, rounded to nearest, and
-    `sizes`: its bytes, the largest first, which is exact. `joint`: the values of int8 that samples
-    rounded, if they did.
+    """The weights of an operator: `values`: what each form expands to, `sizes`: its bytes, the
+    largest first, which is exact, and `errors`: the root of the mean square by which the nearest
+    values miss the weights. Values of `joint` forms were rounded by samples.
     """
 
     values: Mapping[str, Array]
     sizes: Mapping[str, int]
-    joint: Array | None = None
-
-    def stored(self, form: str) -> Array:
-        """The weights that a file holds in a form."""
-        return self.joint if form == FORM and self.joint is not None else self.values[form]
-
-    def error(self, form: str) -> float:
-        """The root of the mean square by which a form misses the weights."""
-        exact = next(iter(self.values.values()))
-        return float(np.sqrt(np.square(self.values[form] - exact, dtype=np.float64).mean()))
+    errors: Mapping[str, float]
+    joint: Collection[str]
 
 
 def search(
@@ -106,34 +97,44 @@ def search(
     """
     forms = [form for form in WEIGHTS_TYPES if plan.prefer == "size" or form not in coding.FORMS]
     simple = simplified(program)
-    joint = joint_weights(simple, samples.calibrating, progress)
     weighted = [op for op in simple.ops if is_weighted(op)]
+    joint = joint_weights(
+        simple, samples.calibrating, {op.name: forms for op in weighted}, progress
+    )
     counts = Counter(text for op in weighted for text in (op.name, op.inputs[1]))
     weights = {
         op.name: possible
         for op in weighted
         if counts[op.name] == counts[op.inputs[1]] == 1  # neither name nor weights are shared
-        if (possible := _possible(op, simple.vars[op.inputs[1]], forms, joint.get(op.name)))
+        if (possible := _possible(op, simple.vars[op.inputs[1]], forms, joint.get(op.name, {})))
     }
     # Further BLAS threads would take the cores from the inference.
     with threadpool_limits(1, user_api="blas"):
         return _FormSearcher(simple, plan, samples, bounds, progress, head, weights).run()
 
 
-def _possible(op: Op, var: Var, forms: Sequence[str], joint: Array | None) -> _PossibleForms | None:
+def _possible(
+    op: Op, var: Var, forms: Sequence[str], joint: Mapping[str, Array]
+) -> _PossibleForms | None:
     """The possible ones of `forms` for an operator; None if its weights stay as they are."""
     if var.data is None or var.dtype != "f32" or var.bytes < _LEAST_BYTES:
         return None
     fits_f16, axis = np.abs(var.data).max() <= _MOST, columns_of(op, var)
     values: dict[str, Array] = {}
     sizes: dict[str, int] = {}
+    errors: dict[str, float] = {}
     exact = Storage(True).form_of(var, axis)
     for form in forms[forms.index(exact) :]:
         if form == exact or (fits_f16 and Storage(True, form).form_of(var, axis) == form):
-            value, size = expanded(var, form, axis)
+            nearest, size = expanded(var, form, axis)
+            value = joint.get(form, nearest)
+            if form in joint:
+                size = expanded(Var(var.name, var.shape, var.dtype, data=value), form, axis)[1]
             if size < min(sizes.values(), default=size + 1):
                 values[form], sizes[form] = value, size
-    return _PossibleForms(values, sizes, joint) if len(sizes) > 1 else None
+                error = np.square(nearest - var.data, dtype=np.float64).mean()
+                errors[form] = float(np.sqrt(error))
+    return _PossibleForms(values, sizes, errors, joint.keys()) if len(sizes) > 1 else None
 
 
 class _FormSearcher:
@@ -166,8 +167,11 @@ class _FormSearcher:
         forms, names = self._chosen(given_up), planned_names(self._simple)
         floats = self._bytes({name: next(iter(w.sizes)) for name, w in self._weights.items()})
         accuracy = self._accuracy(given_up)
-        weights = ((name, self._weights[name]) for name, form in forms.items() if form == FORM)
-        rounded = {name: one.joint for name, one in weights if one.joint is not None}
+        rounded = {
+            name: self._weights[name].values[form]
+            for name, form in forms.items()
+            if form in self._weights[name].joint
+        }
         by_plan = {names[name]: form for name, form in forms.items()}
         return StoredWeights(by_plan, accuracy, self._bytes(forms), floats, self._bounds, rounded)
 
@@ -181,10 +185,10 @@ class _FormSearcher:
                 if measured != "f16":
                     program = self._program({name: measured})
                     error = self._calibration.compare(program, plan=self._plan).mean_error
-                    share = error / (weights.error(measured) or 1)
+                    share = error / (weights.errors[measured] or 1)
                 for larger, form in itertools.pairwise(weights.sizes):
                     saved = weights.sizes[larger] - weights.sizes[form]
-                    error = weights.error(form) * share
+                    error = weights.errors[form] * share
                     yield OperatorTradeoff(f"{name}: {form}", error, saved, form)
 
     def _chosen(self, given_up: frozenset[str]) -> dict[str, str]:
@@ -214,5 +218,5 @@ class _FormSearcher:
         for op in twin.ops:
             # Other operators of the same layer may share the name.
             if is_weighted(op) and (form := forms.get(op.name)):
-                twin.vars[op.inputs[1]].data = self._weights[op.name].stored(form)
+                twin.vars[op.inputs[1]].data = self._weights[op.name].values[form]
         return twin

@@ -22,21 +22,51 @@ FORMS = {f"bits{bits}": bits for bits in (6, 5, 4, 3)}
 """The coded forms, and the bits that a weight of a normal distribution takes."""
 
 _LARGEST = 127
+_LEAST_EXACT = 0.75  # of the scale that the values would have otherwise
 _SLOTS = 4096  # of the table
 _PANEL = 16  # columns, for estimates
 
 
 def to_steps(data: Array, axis: int, bits: int) -> tuple[Array, Array]:
-    """Rounds `data` to int8, and the scale of each index of `axis`, float32 with the low half 0."""
+    """Rounds `data` to int8, and the scale of each index of `axis`, float32 with the low half 0:
+    values that samples rounded to multiples of other scales, about as large, have these.
+    """
     rows = np.moveaxis(np.asarray(data, np.float32), axis, 0).reshape(data.shape[axis], -1)
     rms = np.sqrt(np.square(rows, dtype=np.float64).mean(axis=1))
     # log2(sqrt(2 pi e)) = 2.05: the bits of a normal distribution in steps of its deviation.
     scales = np.maximum(rms * 2.0 ** (2 - bits), np.abs(rows).max(axis=1) / _LARGEST)
     scales = scales.clip(np.finfo(np.float32).tiny).astype(np.float32)
-    scales = ((scales.view(np.uint32) + 0xFFFF) & 0xFFFF0000).view(np.float32)
+    scales = _upper_halves(scales)
+    exact = _exact_scales(rows)
+    if exact is not None and (exact >= _LEAST_EXACT * scales)[exact > 0].all():
+        scales = np.where(exact > 0, exact, scales)
     dims = [-1 if i == axis else 1 for i in range(data.ndim)]
     steps = np.rint(data / scales.reshape(dims)).astype(np.int8)
     return steps, scales
+
+
+def _upper_halves(scales: Array) -> Array:
+    """The scales, rounded up to values with the low half 0."""
+    return ((scales.view(np.uint32) + 0xFFFF) & 0xFFFF0000).view(np.float32)
+
+
+def _exact_scales(rows: Array) -> Array | None:
+    """The largest scale of each row, with the low half 0, of which all elements are products with
+    int8, 0 for a row of zeros; None if a row has none.
+    """
+    # Of the seven and eight bits of such products, the lowest is at most 2^-16 of the largest.
+    exponents = np.frexp(np.abs(rows).max(axis=1))[1] - 16
+    units = np.ldexp(rows, -exponents[:, None])
+    for part in (slice(1), slice(None)):  # most networks fail at once
+        if not (units[part] == np.rint(units[part])).all():
+            return None
+    divisors, peaks = np.gcd.reduce(units.astype(np.int32), axis=1), np.abs(units).max(axis=1)
+    scales = np.full(len(rows), -1, np.float32)
+    for number in range(_LARGEST, 0, -1):
+        parts = (divisors // number).astype(np.float32)
+        is_exact = (parts * number == divisors) & (_upper_halves(parts) == parts)
+        scales = np.where(is_exact & (peaks <= _LARGEST * parts), parts, scales)
+    return np.ldexp(scales, exponents) if (scales >= 0).all() else None
 
 
 def estimated_bytes(steps: Array, columns: int) -> int:
