@@ -115,9 +115,9 @@ def summary(rows: Sequence[StoredWeightsRow]) -> list[str]:
     worst = min(rows, key=lambda row: row.half_cosine)
     half = max(row.half_bytes / row.ncnn_bytes for row in rows)
     return [
-        f"Of {len(searched)} networks, those of at most {MOST_SEARCHED} operators with weights, "
-        f"`--weights auto` takes {auto} of the bytes of f32 in the mean, with `--prefer size` "
-        f"{size}, which are {to_int8} of those of int8; both keep {BUDGET} on seeded noise.",
+        f"In the mean of {len(searched)} networks of at most {MOST_SEARCHED} operators with "
+        f"weights, `--weights auto` takes {auto} of the bytes of f32, with `--prefer size` {size}, "
+        f"which are {to_int8} of those of int8; both keep {BUDGET} on seeded noise.",
         f"Files with f16 weights take at most {half:.3f} of ncnn's .bin, whose size is derived: "
         "two bytes for each weight, four for each bias, without the .param.",
         f"Their outputs on noise have a cosine of at least {worst.half_cosine:.7f} with those of "

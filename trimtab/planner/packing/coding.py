@@ -23,6 +23,7 @@ FORMS = {f"bits{bits}": bits for bits in (6, 5, 4, 3)}
 
 _LARGEST = 127
 _LEAST_EXACT = 0.75  # of the scale that the values would have otherwise
+_EXACT = 8  # times the scale: smaller values are exact in f16
 _SLOTS = 4096  # of the table
 _PANEL = 16  # columns, for estimates
 
@@ -37,7 +38,7 @@ def to_steps(data: Array, axis: int, bits: int) -> tuple[Array, Array]:
     scales = np.maximum(rms * 2.0 ** (2 - bits), np.abs(rows).max(axis=1) / _LARGEST)
     scales = scales.clip(np.finfo(np.float32).tiny).astype(np.float32)
     scales = _upper_halves(scales)
-    exact = _exact_scales(rows)
+    exact = _exact_scales(rows, scales)
     if exact is not None and (exact >= _LEAST_EXACT * scales)[exact > 0].all():
         scales = np.where(exact > 0, exact, scales)
     dims = [-1 if i == axis else 1 for i in range(data.ndim)]
@@ -50,23 +51,33 @@ def _upper_halves(scales: Array) -> Array:
     return ((scales.view(np.uint32) + 0xFFFF) & 0xFFFF0000).view(np.float32)
 
 
-def _exact_scales(rows: Array) -> Array | None:
+def _exact_scales(rows: Array, usual: Array) -> Array | None:
     """The largest scale of each row, with the low half 0, of which all elements are products with
-    int8, 0 for a row of zeros; None if a row has none.
+    int8, or what f16 rounds these to; 0 for a row of zeros. None if a row has none. `usual`: the
+    scales otherwise.
     """
-    # Of the seven and eight bits of such products, the lowest is at most 2^-16 of the largest.
-    exponents = np.frexp(np.abs(rows).max(axis=1))[1] - 16
-    units = np.ldexp(rows, -exponents[:, None])
+    sizes = np.abs(rows)
+    least = sizes.min(axis=1, where=sizes > 0, initial=np.inf)
+    # f16 does not round products of three and eight bits.
+    bounds = np.maximum(_LEAST_EXACT * _EXACT * usual, 1.5 * least)
+    small = np.where(sizes < bounds[:, None], rows, 0)
+    exponents = np.frexp(np.abs(small).max(axis=1))[1] - 16
+    units = np.ldexp(small, -exponents[:, None])
     for part in (slice(1), slice(None)):  # most networks fail at once
         if not (units[part] == np.rint(units[part])).all():
             return None
-    divisors, peaks = np.gcd.reduce(units.astype(np.int32), axis=1), np.abs(units).max(axis=1)
-    scales = np.full(len(rows), -1, np.float32)
-    for number in range(_LARGEST, 0, -1):
-        parts = (divisors // number).astype(np.float32)
-        is_exact = (parts * number == divisors) & (_upper_halves(parts) == parts)
-        scales = np.where(is_exact & (peaks <= _LARGEST * parts), parts, scales)
-    return np.ldexp(scales, exponents) if (scales >= 0).all() else None
+    divisors = np.gcd.reduce(units.astype(np.int32), axis=1)
+    scales, pending = np.zeros(len(rows), np.float32), np.flatnonzero(divisors)
+    for number in range(1, _EXACT):
+        parts = np.maximum(divisors[pending] // number, 1).astype(np.float32)
+        candidates = np.ldexp(parts, exponents[pending])
+        steps = np.rint(rows[pending] / candidates[:, None])
+        errors = np.abs(steps * candidates[:, None] - rows[pending])
+        fits = (parts * number == divisors[pending]) & (_upper_halves(candidates) == candidates)
+        fits &= ((errors <= sizes[pending] / 2048) & (np.abs(steps) <= _LARGEST)).all(axis=1)
+        scales[pending[fits]] = candidates[fits]
+        pending = pending[~fits]
+    return None if pending.size else scales
 
 
 def estimated_bytes(steps: Array, columns: int) -> int:
