@@ -184,7 +184,10 @@ def test_smaller_weights_have_an_accuracy_on_samples_and_on_noise(
         assert network.accuracy
         expected = quantization.compare(program, rounded, data)
         assert network.accuracy.is_seeded is expected.is_seeded is not bool(calibration)
-        assert network.accuracy.max_error == pytest.approx(expected.max_error, rel=1e-2)
+        if calibration and form in SCALED:  # samples round them better than to nearest
+            assert (network.accuracy.noise or 0.0) < (expected.noise or 0.0)
+        else:
+            assert network.accuracy.max_error == pytest.approx(expected.max_error, rel=1e-2)
     assert convert(program, Plan(), Calibration(), A53).accuracy is None
 
 
