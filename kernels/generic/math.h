@@ -37,13 +37,19 @@ inline F ExpParts(F x, I* n) {
   return Fma(r * r, q, r);
 }
 
-// e^x, with underflow to 0 through the denormals and overflow to infinity. The scale is applied in
-// two steps because 2^n alone would leave float's range.
+// x 2^n for |n| <= 252, in two steps because 2^n alone would leave float's range. A vec_<isa>.h may
+// have an instruction for it, whose function is no template.
+template <class V>
+inline V TimesPowerOfTwo(V x, I n) {
+  const I half = ShiftRight<1>(n);
+  return x * PowerOfTwo(half) * PowerOfTwo(n - half);
+}
+
+// e^x, with underflow to 0 through the denormals and overflow to infinity.
 inline F Exp(F x) {
   I n;
   const F m = ExpParts(Max(Min(x, Set(89.0f)), Set(-104.0f)), &n);
-  const I half = ShiftRight<1>(n);
-  return (m + Set(1.0f)) * PowerOfTwo(half) * PowerOfTwo(n - half);
+  return TimesPowerOfTwo(m + Set(1.0f), n);
 }
 
 // e^x with x clamped to [-87, 87], where results are normal numbers.

@@ -73,6 +73,7 @@ inline I SetBits(uint32_t x) { return {_mm512_set1_epi32(static_cast<int>(x))}; 
 inline I Bits(F a) { return {_mm512_castps_si512(a.v)}; }
 inline F FromBits(I a) { return {_mm512_castsi512_ps(a.v)}; }
 inline F ToFloat(I a) { return {_mm512_cvtepi32_ps(a.v)}; }
+inline F TimesPowerOfTwo(F a, I n) { return {_mm512_scalef_ps(a.v, ToFloat(n).v)}; }
 inline I operator+(I a, I b) { return {_mm512_add_epi32(a.v, b.v)}; }
 inline I operator-(I a, I b) { return {_mm512_sub_epi32(a.v, b.v)}; }
 inline I operator&(I a, I b) { return {_mm512_and_si512(a.v, b.v)}; }
