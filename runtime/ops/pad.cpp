@@ -16,11 +16,24 @@ struct Range {
   int64_t stride;         // of the input, in elements
 };
 
-// Writes `count` copies of an element. A local value of the common size lets the loop vectorize.
+// A border of the rows: columns of the result, and the input's column that the first one reads (-1:
+// the constant).
+struct Side {
+  int64_t begin, end, at;
+};
+
+typedef uint32_t Words __attribute__((vector_size(16)));
+
+// Writes `count` copies of an element; of the common size four at a time, the last ones again.
 void Fill(uint8_t* to, int64_t count, const uint8_t* element, int64_t size) {
+  constexpr int64_t kWords = sizeof(Words) / sizeof(uint32_t);
   if (size == sizeof(uint32_t)) {
     uint32_t value;
     memcpy(&value, element, sizeof(value));
+    const Words words = {value, value, value, value};
+    const int64_t last = count - kWords;
+    for (int64_t i = 0; i < last; i += kWords) memcpy(to + i * size, &words, sizeof(words));
+    if (last >= 0) return static_cast<void>(memcpy(to + last * size, &words, sizeof(words)));
     for (int64_t i = 0; i < count; ++i) memcpy(to + i * size, &value, sizeof(value));
     return;
   }
@@ -28,10 +41,21 @@ void Fill(uint8_t* to, int64_t count, const uint8_t* element, int64_t size) {
     CopyElement(to + i * size, element, static_cast<size_t>(size));
 }
 
+// Writes `count` elements in the opposite order, from `last` backwards.
+void Mirror(uint8_t* to, int64_t count, const uint8_t* last, int64_t size) {
+  if (size == sizeof(uint32_t)) {
+    for (int64_t i = 0; i < count; ++i) memcpy(to + i * 4, last - i * 4, sizeof(uint32_t));
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i)
+    CopyElement(to + i * size, last - i * size, static_cast<size_t>(size));
+}
+
 class Pad final : public OperatorOf<PadAttributes> {
  public:
   void Run(ThreadPool& pool) override {
     Tensor& y = output();
+    if (y.Count() == 0) return;
     const Dims shape = y.PhysicalDims();
     const int inner = shape.rank - 1;
     const auto rows = static_cast<size_t>(shape.Count(0, inner));
@@ -42,9 +66,12 @@ class Pad final : public OperatorOf<PadAttributes> {
     const Range& last = ranges_[inner];
     const Range line_range = inner > 0 ? ranges_[inner - 1] : Range{0, 0, 1, 0};
     const size_t lines = inner > 0 ? static_cast<size_t>(shape[inner - 1]) : 1;
+    const int64_t rest = last.border + last.extent;
+    const Side left = {0, last.border, Source(last, 0)};
+    const Side right = {rest, columns, Source(last, rest)};
     pool.For(rows, static_cast<size_t>(columns), [&](size_t begin, size_t end, int) {
       size_t line = begin % lines;
-      int64_t plane = PlaneOffset(shape, inner - 1, begin / lines);
+      int64_t plane = PlaneOffset(shape, inner - 1, begin / lines), above = -1;
       for (size_t i = begin; i < end; ++i, ++line) {
         if (line == lines) {
           line = 0;
@@ -53,12 +80,17 @@ class Pad final : public OperatorOf<PadAttributes> {
         uint8_t* row = to + static_cast<int64_t>(i) * columns * size;
         const int64_t at = plane < 0 ? -1 : Source(line_range, static_cast<int64_t>(line));
         const int64_t base = at < 0 ? -1 : plane + at * line_range.stride;
-        const int64_t middle = base < 0 ? columns : last.border;
-        const int64_t rest = base < 0 ? columns : last.border + last.extent;
-        Border(row, 0, middle, base, last, size, from);
-        Copy(row + middle * size, from + (base + last.first) * size * (base >= 0),
-             static_cast<size_t>((rest - middle) * size));
-        Border(row, rest, columns, base, last, size, from);
+        if (base < 0) {
+          Fill(row, columns, fill_, size);
+        } else if (base == above) {
+          Copy(row, row - columns * size, static_cast<size_t>(columns * size));
+        } else {
+          Border(row, left, from + base * size, size);
+          Copy(row + left.end * size, from + (base + last.first) * size,
+               static_cast<size_t>(last.extent * size));
+          Border(row, right, from + base * size, size);
+        }
+        above = base;
       }
     });
   }
@@ -144,17 +176,18 @@ class Pad final : public OperatorOf<PadAttributes> {
     return offset;
   }
 
-  void Border(uint8_t* row, int64_t begin, int64_t end, int64_t base, const Range& range,
-              int64_t size, const uint8_t* from) const {
+  // Writes a border of a row, of which `line` is the input.
+  void Border(uint8_t* row, const Side& side, const uint8_t* line, int64_t size) const {
     const PadMode mode = attributes().mode;
-    if (begin >= end) return;
-    if (base < 0 || mode == PadMode::kConstant || mode == PadMode::kEdge) {
-      const int64_t at = base < 0 ? -1 : Source(range, begin);
-      Fill(row + begin * size, end - begin, at < 0 ? fill_ : from + (base + at) * size, size);
-      return;
-    }
-    for (int64_t i = begin; i < end; ++i)
-      CopyElement(row + i * size, from + (base + Source(range, i)) * size,
+    const int64_t count = side.end - side.begin;
+    const Range& range = ranges_[output().dims.rank - 1];
+    uint8_t* const to = row + side.begin * size;
+    if (mode == PadMode::kConstant || mode == PadMode::kEdge)
+      return Fill(to, count, side.at < 0 ? fill_ : line + side.at * size, size);
+    if (mode == PadMode::kReflect && count < range.extent)  // reflected once
+      return Mirror(to, count, line + side.at * size, size);
+    for (int64_t i = 0; i < count; ++i)
+      CopyElement(to + i * size, line + Source(range, side.begin + i) * size,
                   static_cast<size_t>(size));
   }
 

@@ -165,17 +165,22 @@ void Reduce<kReduction>::Run(ThreadPool& pool) {
     });
     return;
   }
+  const auto reduced = [&](size_t result) {
+    const float* const base = from + Offset(kept, kept_count, result);
+    Lanes sum = row > 0 && rows > 0 ? ReduceRow<kReduction>(base, row) : Lanes{};
+    for (size_t r = 1; r < rows && row > 0; ++r) {
+      const float* const next = base + Offset(gone, gone_count, r);
+      sum = Combine<kReduction>(sum, ReduceRow<kReduction>(next, row));
+    }
+    return sum;
+  };
   pool.For(results, rows * row, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; i += kLanes) {
       const size_t count = end - i < kLanes ? end - i : kLanes;
-      Lanes sums[kLanes] = {};
-      for (size_t k = 0; k < count; ++k) {
-        const float* base = from + Offset(kept, kept_count, i + k);
-        for (size_t r = 0; r < rows && row > 0; ++r) {
-          const Lanes sum = ReduceRow<kReduction>(base + Offset(gone, gone_count, r), row);
-          sums[k] = r == 0 ? sum : Combine<kReduction>(sums[k], sum);
-        }
-      }
+      const Lanes first = reduced(i);
+      const Lanes sums[kLanes] = {first, count > 1 ? reduced(i + 1) : first,
+                                  count > 2 ? reduced(i + 2) : first,
+                                  count > 3 ? reduced(i + 3) : first};
       Lanes folded = Fold<kReduction>(sums);
       if (kReduction == Reduction::kMean) folded /= static_cast<float>(rows * row);
       __builtin_memcpy(y + i, &folded, count * sizeof(*y));

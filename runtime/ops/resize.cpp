@@ -71,13 +71,19 @@ class Resize final : public OperatorOf<ResizeAttributes> {
     const auto row = static_cast<size_t>(y.w()) * static_cast<size_t>(y.c());
     const auto rows = static_cast<size_t>(y.n()) * static_cast<size_t>(y.h());
     pool.For(rows, row, [&](size_t begin, size_t end, int thread) {
-      const size_t width = static_cast<size_t>(axes_[1].in) * static_cast<size_t>(thread);
-      for (size_t i = begin; i < end; ++i) {
-        if (IsPlane()) {
-          ComputePlaneRow(i, i > begin, table + width);
-        } else {
-          ComputeRow(i);
+      if (!IsPlane()) {
+        for (size_t i = begin; i < end; ++i) ComputeRow(i);
+        return;
+      }
+      float* const blended = table + static_cast<size_t>(axes_[1].in) * static_cast<size_t>(thread);
+      const auto lines = static_cast<size_t>(axes_[0].out);
+      size_t image = begin / lines, line = begin % lines;
+      for (size_t i = begin; i < end; ++i, ++line) {
+        if (line == lines) {
+          line = 0;
+          ++image;
         }
+        ComputePlaneRow(image, line, i > begin, blended);
       }
     });
   }
@@ -242,13 +248,13 @@ class Resize final : public OperatorOf<ResizeAttributes> {
 
   // A row of an image of one channel: the blend of two rows, then of its neighboring pixels.
   // `blended`: room for a row of the input; `has_above`: the row above is computed.
-  void ComputePlaneRow(size_t row, bool has_above, float* __restrict blended) const {
+  void ComputePlaneRow(size_t image, size_t oy, bool has_above, float* __restrict blended) const {
     const AxisTable &v = axes_[0], &h = axes_[1];
     const auto out = static_cast<size_t>(h.out), in = static_cast<size_t>(h.in);
-    const size_t image = row / static_cast<size_t>(v.out), oy = row % static_cast<size_t>(v.out);
     const auto first = static_cast<size_t>(v.first[oy]);
     const T* const from =
         static_cast<const T*>(input(0).raw) + (image * static_cast<size_t>(v.in) + first) * in;
+    const size_t row = image * static_cast<size_t>(v.out) + oy;
     T* __restrict to = static_cast<T*>(output().raw) + row * out;
     if (attributes().mode == Mode::kNearest) {
       if (has_above && oy > 0 && v.first[oy] == v.first[oy - 1]) {

@@ -78,6 +78,10 @@ def _shape() -> Iterator[Case]:
     yield case("2d", "Transpose", normal(5, 7))
     yield case("5d", "Transpose", normal(1, 2, 3, 4, 5), perm=(0, 2, 1, 3, 4))
     yield case("6d", "Transpose", normal(1, 2, 2, 3, 2, 3), perm=(0, 1, 4, 2, 5, 3))
+    for planes in (2, 3):  # interleaved, with and without a rest
+        for width in (3, 8, 13):
+            x = normal(2, planes, width)
+            yield case(f"{planes}-planes-{width}", "Transpose", x, perm=(0, 2, 1))
     # Runs, of which one side has few or many, and as many of both axes.
     for name, shape in (
         ("heads", (2, 40, 3, 4, 5)),
@@ -95,6 +99,8 @@ def _pad() -> Iterator[Case]:
         yield case(f"{mode}-channels", "Pad", X, ints(0, 2, 0, 0, 0, 1, 0, 0), mode=mode)
         yield case(f"{mode}-crop", "Pad", X, ints(0, 0, 1, -1, 0, 0, -2, 2), mode=mode)
         yield case(f"{mode}-opset-7", "Pad", X, opset=7, mode=mode, pads=[0, 0, 1, 1, 0, 0, 2, 2])
+        wide = normal(2, 3, 9, 10), ints(0, 0, 2, 7, 0, 0, 5, 9)  # several vectors are added
+        yield case(f"{mode}-wide", "Pad", *wide, mode=mode)
         yield case(f"{mode}-2d", "Pad", normal(4, 6), ints(1, 2, 3, 0), mode=mode)
     line = ints(3, 2)  # nearly as long as the row, beyond its ends
     yield case("reflect-line", "Pad", normal(4), line, mode="reflect")
