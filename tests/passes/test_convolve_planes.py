@@ -36,9 +36,41 @@ def test_convolutions_beside_others_stay_in_nhwc() -> None:
     first = net.conv("x", 6, 3, group=6)
     last = net.conv(first, 6, 3)
     residual = net("conv", "x", normal(6, 6, 3, 3), normal(6), "x", pads=(1, 1, 1, 1))
-    wide = net.conv(net("reshape", "x", shape=(1, 24, 32, 32)), 3, 3)
-    program = after(net.finish(last, residual, wide, net.conv("x", 3)), "convolve_planes")
+    wide = net.conv(net("reshape", "x", shape=(1, 24, 32, 32)), 64, 3)
+    program = after(net.finish(last, residual, wide), "convolve_planes")
     assert "conv_planes" not in types(program)
+
+
+def test_conversions_take_longer_than_few_products() -> None:
+    net = Net(x=(1, 6, 64, 64))
+    deep = net.conv(net("reshape", "x", shape=(1, 24, 32, 32)), 3, 3)
+    program = after(net.finish(net.conv("x", 3), net("neg", deep)), "convolve_planes")
+    assert types(program).count("conv_planes") == 2
+
+
+@pytest.mark.parametrize(
+    ("outputs", "taps", "strides", "attributes"),
+    [
+        (3, (4, 2), (2, 2), {"clamp_min": 0.0}),
+        (1, (3, 4), (3, 4), {"activation": "tanh"}),
+        (4, (2, 6), (1, 2), {"pads": (1, 2, 0, 2)}),
+    ],
+)
+def test_phases_of_few_outputs_are_planes(
+    outputs: int, taps: tuple[int, int], strides: tuple[int, int], attributes: dict[str, Any]
+) -> None:
+    net = Net(x=(2, 12, 23, 29))
+    weights = normal(12, outputs, *taps)
+    transposed = ("conv_transpose", "x", weights, normal(outputs))
+    program = after(net.finish(net(*transposed, strides=strides, **attributes)), "convolve_planes")
+    assert types(program) == ["conv_planes", "reshape", "transpose", "reshape"]
+
+
+def test_conversion_pays_where_few_outputs_have_large_windows() -> None:
+    net = Net(x=(1, 40, 31, 33))
+    pixels = net.conv("x", 40)
+    outputs = [net.conv(pixels, 3, k) for k in (1, 3)]
+    assert types(after(net.finish(*outputs), "convolve_planes")) == ["conv", "conv", "conv_planes"]
 
 
 def test_small_images_are_converted() -> None:

@@ -173,6 +173,7 @@ TRANSPOSED: dict[str, tuple[Shape, Shape, dict[str, Any]]] = {
         {"strides": [2, 2], "pads": [1, 1, 1, 1], "output_padding": [1, 1]},
     ),
     "4x4-stride-2": ((2, 6, 5, 4), (6, 3, 4, 4), {"strides": [2, 2], "pads": [1, 1, 1, 1]}),
+    "4x4-few-outputs": ((2, 12, 33, 37), (12, 3, 4, 4), {"strides": [2, 2]}),
     "4x4-even-pads": ((2, 6, 5, 4), (6, 3, 4, 4), {"strides": [2, 2], "pads": [1, 2, 1, 0]}),
     "asymmetric-pads": ((1, 2, 6, 6), (2, 3, 3, 3), {"strides": [2, 1], "pads": [0, 1, 2, 0]}),
     "stride-over-kernel": ((1, 3, 4, 4), (3, 2, 2, 2), {"strides": [3, 4]}),
