@@ -88,15 +88,6 @@ void TransposeRows(const char* from, ptrdiff_t from_row, char* to, ptrdiff_t to_
     kFour(from, from_row, to, to_column);
 }
 
-// Interleaves four elements of two rows, such as the phases of an enlarged line.
-inline void InterleaveTwo(const void* from_bytes, ptrdiff_t from_row, void* to) {
-  const auto* from = static_cast<const uint32_t*>(from_bytes);
-  const Lanes a = Four<uint32_t>::At(from), b = Four<uint32_t>::At(from + from_row);
-  auto* const y = reinterpret_cast<Lanes*>(to);
-  y[0] = Lanes{a[0], b[0], a[1], b[1]};
-  y[1] = Lanes{a[2], b[2], a[3], b[3]};
-}
-
 // Interleaves three planes, as of an RGB image, into pixels.
 inline void InterleaveThree(const void* from_bytes, ptrdiff_t from_row, void* to) {
   const auto* from = static_cast<const uint32_t*>(from_bytes);
@@ -187,14 +178,9 @@ void CopyTiles(size_t bytes, const char* from, char* to, size_t rows, ptrdiff_t 
       size_t done = r0;
       for (; transpose != nullptr && done + 4 <= r1; done += 4)
         transpose(source(done, c0), from_row, target(done, c0), to_column, whole - c0);
-      const size_t left = r1 - done;
-      if (bytes == 4 && crosses && (left == 2 || left == 3) && whole > c0 &&
-          to_column == static_cast<ptrdiff_t>(left)) {
-        const auto interleave = left == 2 ? InterleaveTwo : InterleaveThree;
+      if (bytes == 4 && crosses && done + 3 == r1 && to_column == 3) {
         for (size_t c = c0; c < whole; c += 4)
-          interleave(source(done, c), from_row, target(done, c));
-        whole = c1;  // the last ones again
-        interleave(source(done, whole - 4), from_row, target(done, whole - 4));
+          InterleaveThree(source(done, c), from_row, target(done, c));
         done = r1;
       }
       if (bytes == 4 && crosses && columns == 3 && from_row == 3) {

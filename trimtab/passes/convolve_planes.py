@@ -16,7 +16,8 @@ from trimtab.program import Op, Program
 ORDER = 696  # before the layouts are chosen
 
 _FEW = 8  # input channels of a group: of more, pixels in NHWC fill the vectors of a GEMM,
-_MOST, _LIGHT = 128, 32  # unless two conversions take longer than so few products for an element,
+_MOST = 128  # unless two conversions take longer than so few products for an element,
+_LIGHT = {"conv": 32, "conv_transpose": 48}
 _FEW_OUTPUTS, _DENSE = 4, 9  # or most lanes of its tiles were empty
 _NARROWEST, _NARROWEST_LIGHT, _NARROWEST_DEPTHWISE = 16, 24, 32  # columns
 _LEAST = 1 << 14  # elements read and written: fewer are converted in a few microseconds
@@ -38,7 +39,7 @@ def run(program: Program) -> None:
             and ends_plain(graph, op.outputs[0])
         ):
             if op.type == "conv_transpose":
-                _split_phases(graph, op, w)
+                _replace_transposed(graph, op, w)
             elif _is_large(graph, op, w, graph.shape(op.outputs[0])[3], len(w)):
                 _replace(graph, op, w)
 
@@ -59,7 +60,8 @@ def _is_large(graph: Graph, op: Op, w: NDArray[np.float32], width: int, outputs:
     x, y = graph.var(op.inputs[0]), graph.var(op.outputs[0])
     elements, channels, group = x.count + y.count, w.shape[1], op.attributes["group"]
     narrowest = _NARROWEST_DEPTHWISE if group == y.shape[1] == x.shape[1] else _NARROWEST
-    is_light = y.count * math.prod(w.shape[1:]) <= _LIGHT * elements or outputs <= _FEW_OUTPUTS
+    products = math.prod(w.shape[1:]) * y.count
+    is_light = products <= _LIGHT[op.type] * elements or outputs <= _FEW_OUTPUTS
     is_wide = width >= narrowest and elements >= _LEAST
     few = _MOST if is_light and width >= _NARROWEST_LIGHT else _FEW
     return is_wide and channels <= few
@@ -82,36 +84,37 @@ def _epilogue(op: Op) -> dict[str, object]:
     return {name: op.attributes[name] for name in names}
 
 
-def _split_phases(graph: Graph, op: Op, w: NDArray[np.float32]) -> None:
-    """Computes the phases of a transposed convolution, whose windows are the same pixels, as the
-    planes of a convolution, and interleaves them.
+def _replace_transposed(graph: Graph, op: Op, w: NDArray[np.float32]) -> None:
+    """The neighbors in the result that read the same pixels are the outputs of a window: zeros
+    around the taps make their number a multiple of the stride. Leaves groups and dilations.
     """
-    (rows, columns), pads = op.attributes["strides"], op.attributes["pads"]
+    steps = op.attributes["strides"]
     inputs, outputs, *taps = w.shape
-    steps = (rows, columns, rows, columns)
-    bias = graph.constant(op.inputs[2]) if any(op.inputs[2:3]) else None
-    plain = (op.attributes["group"], op.attributes["dilations"], op.attributes["output_padding"])
-    uneven = any(size % step for size, step in zip((*taps, *pads), steps + steps[:2], strict=True))
-    if graph.is_free or uneven or plain != (1, (1, 1), (0, 0)):
-        return
-    height, width = (size // step for size, step in zip(taps, steps, strict=False))
-    inner = tuple(
-        size // step - 1 - pad // step
-        for size, step, pad in zip(taps * 2, steps, pads, strict=True)
-    )
-    by_phase = w.reshape(inputs, outputs, height, rows, width, columns)[:, :, ::-1, :, ::-1]
+    sizes = zip(graph.shape(op.inputs[0])[2:], graph.shape(op.outputs[0])[2:], strict=True)
+    before = [-pad % step for pad, step in zip(op.attributes["pads"], steps, strict=False)]
+    windows = [-(-(a + k) // step) for a, k, step in zip(before, taps, steps, strict=True)]
+    after = [n * step - a - k for n, step, a, k in zip(windows, steps, before, taps, strict=True)]
+    wide = np.pad(w, [(0, 0), (0, 0), *zip(before, after, strict=True)])
+    (height, width), (rows, columns) = windows, steps
+    by_phase = wide.reshape(inputs, outputs, height, rows, width, columns)[:, :, ::-1, :, ::-1]
     phases = by_phase.transpose(1, 3, 5, 0, 2, 4).reshape(-1, inputs, height, width)
-    n, c, *size = graph.shape(op.outputs[0])
-    planes = (n * c, rows, columns, size[0] // rows, size[1] // columns)
-    is_large = _is_large(graph, op, phases, planes[-1], outputs)
-    if outputs > _FEW_OUTPUTS or min(inner) < 0 or not is_large:
+    first = [
+        n - 1 - (pad + a) // step
+        for n, pad, a, step in zip(windows, op.attributes["pads"], before, steps, strict=False)
+    ]
+    blocks = [(-(-y // step), -y % step, x) for (x, y), step in zip(sizes, steps, strict=True)]
+    last = [y - x - pad + n - 1 for (y, _, x), pad, n in zip(blocks, first, windows, strict=True)]
+    bias = graph.constant(op.inputs[2]) if any(op.inputs[2:3]) else None
+    is_simple = (op.attributes["group"], op.attributes["dilations"]) == (1, (1, 1))
+    is_fixed = bias is not None or not any(op.inputs[2:3])
+    if (
+        not (is_simple and is_fixed and min(*first, *last) >= 0)
+        or graph.is_free
+        or not _is_large(graph, op, phases, blocks[1][0], outputs)
+    ):
         return
     operands = [op.inputs[0], _weights(graph, phases, 1)]
     if bias is not None:
         operands.append(graph.block.add_constant(np.repeat(bias, rows * columns)))
-    make = graph.block.make_op
-    image = make("conv_planes", operands, {"pads": inner, **_epilogue(op)}, 1, op.name)
-    split = make("reshape", image.outputs, {"shape": planes}, 1, op.name)
-    lines = make("transpose", split.outputs, {"permutation": (0, 3, 1, 4, 2)}, 1, op.name)
-    graph.insert_before(op, image, split, lines)
-    graph.substitute(op, "reshape", lines.outputs, {"shape": (n, c, *size)})
+    values = {"pads": (*first, *last), "phases": steps, "crop": tuple(b[1] for b in blocks)}
+    graph.substitute(op, "conv_planes", operands, {**values, **_epilogue(op)})
