@@ -114,10 +114,8 @@ inline void PlaneRows(const PlaneRowsArgs<Element>& args) {
   if (args.line_taps != 0) return PlaneColumns<0>(args, 0);
   size_t plane = 0;
   for (; args.planes - plane >= kPlanes; plane += kPlanes) PlaneColumns<kPlanes>(args, plane);
-  const size_t left = args.planes - plane;
-  if (left == 3) return PlaneColumns<3>(args, plane);
-  if (left == 2) return PlaneColumns<2>(args, plane);
-  if (left == 1) PlaneColumns<1>(args, plane);
+  if (args.planes - plane == 3) return PlaneColumns<3>(args, plane);  // colors
+  for (; plane < args.planes; ++plane) PlaneColumns<1>(args, plane);
 }
 
 }  // namespace

@@ -47,10 +47,12 @@ void PaddedPlanes::Copy(const Tensor& x, size_t plane, int32_t row, float* to) c
   int32_t at = row * window_.stride_h - window_.pad_top;
   for (size_t i = 0; i < lines_; ++i, ++at, to += line_) {
     const bool is_inside = at >= 0 && at < x.h();
-    if (!is_inside || left > 0 || left + w < line_) Clear(to, line_);
+    if (!is_inside || (stride > 1 && line_ > w)) Clear(to, line_);
     if (!is_inside) continue;
     const float* const line = from + static_cast<size_t>(at) * w;
     if (stride == 1) {
+      Clear(to, left);
+      Clear(to + left + w, line_ - left - w);
       trimtab::Copy(to + left, line, w * sizeof(*to));
       continue;
     }

@@ -18,7 +18,7 @@ ORDER = 696  # before the layouts are chosen
 _FEW = 8  # input channels of a group: of more, pixels in NHWC fill the vectors of a GEMM,
 _MOST = 128  # unless two conversions take longer than so few products for an element,
 _LIGHT = {"conv": 32, "conv_transpose": 48}
-_FEW_OUTPUTS, _DENSE = 4, 9  # or most lanes of its tiles were empty
+_FEW_OUTPUTS, _DENSE = 4, 49  # or most lanes of its tiles were empty: not those of NEON, 4 wide
 _NARROWEST, _NARROWEST_LIGHT, _NARROWEST_DEPTHWISE = 16, 24, 32  # columns
 _LEAST = 1 << 14  # elements read and written: fewer are converted in a few microseconds
 
