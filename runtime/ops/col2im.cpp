@@ -9,6 +9,9 @@
 namespace trimtab {
 namespace {
 
+typedef float Lanes __attribute__((vector_size(16)));
+constexpr int32_t kVectors = 4, kLanes = 4, kStep = kVectors * kLanes;
+constexpr int32_t kMaxTaps = 64;
 constexpr size_t kBlock = 4096;  // elements of lines that are computed at once, in a cache
 
 class Col2im final : public OperatorOf<Col2imAttributes> {
@@ -21,6 +24,7 @@ class Col2im final : public OperatorOf<Col2imAttributes> {
     const size_t line = static_cast<size_t>(y.w()) * static_cast<size_t>(y.c());
     const size_t most = line < kBlock ? kBlock / line : 1;
     pool.For(lines, cost, [this, height, most](size_t begin, size_t end, int) {
+      for (; is_dense_ && begin < end; ++begin) SumLine(begin);
       while (begin < end) {
         const size_t in_image = height - begin % height;
         size_t count = end - begin < in_image ? end - begin : in_image;
@@ -43,12 +47,20 @@ class Col2im final : public OperatorOf<Col2imAttributes> {
     TapRange rows, columns;
   };
 
+  // A tap of the windows over a line: its element for column `i` is at[i] for begin <= i < end.
+  struct LineTap {
+    const float* at;
+    int32_t begin, end;
+  };
+
+  void SumLine(size_t line) const;
   void AddLines(size_t line, size_t count) const;
   void AddTap(int32_t tap, const Windows& windows, float* to) const;
 
   Kernel<BinaryArgs<float>> add_ = nullptr;
   Window window_;
   int32_t rows_, columns_;  // of the windows over an image
+  bool is_dense_ = false;   // windows are a pixel apart, and a step of columns or more has all taps
 };
 
 Status Col2im::InferShape() {
@@ -82,7 +94,59 @@ Status Col2im::InferShape() {
                 pixels);
   image.dims[0] = planes ? x.dims[0] : static_cast<int32_t>(windows / pixels);
   output().dims = image.dims;
+  const int64_t last = int64_t{columns_} - window_.pad_left;
+  const int64_t first = int64_t{window_.extent_w()} - 1 - window_.pad_left;
+  is_dense_ = planes && window_.stride_h == 1 && window_.stride_w == 1 &&
+              window_.taps() <= kMaxTaps &&
+              (last < w ? last : w) - (first > 0 ? first : 0) >= kStep;
   return Status();
+}
+
+// A line of planes: each pixel is a sum in a register, as its order is in AddLines.
+void Col2im::SumLine(size_t line) const {
+  const Tensor& y = output();
+  const auto height = static_cast<size_t>(y.h());
+  const auto taps = static_cast<size_t>(window_.taps());
+  const float* plane = data<float>(0) + line / height * taps * static_cast<size_t>(rows_) *
+                                            static_cast<size_t>(columns_);
+  LineTap used[kMaxTaps];
+  int count = 0;
+  int32_t begin = 0, end = y.w();  // of the columns that all taps reach
+  for (int32_t i = 0; i < window_.kernel_h; ++i) {
+    const int32_t row =
+        static_cast<int32_t>(line % height) + window_.pad_top - i * window_.dilation_h;
+    for (int32_t j = 0; j < window_.kernel_w; ++j, plane += int64_t{rows_} * columns_) {
+      if (row < 0 || row >= rows_) continue;
+      const int32_t left = j * window_.dilation_w - window_.pad_left;
+      used[count++] = {plane + int64_t{row} * columns_ - left, left, left + columns_};
+      if (begin < left) begin = left;
+      if (end > left + columns_) end = left + columns_;
+    }
+  }
+  float* const to = output().data<float>() + line * static_cast<size_t>(y.w());
+  for (int32_t x = begin; x < end; x += kStep) {
+    if (x > end - kStep) x = end - kStep;  // the last ones again
+    Lanes sums[kVectors] = {};
+    for (int t = 0; t < count; ++t) {
+      for (int v = 0; v < kVectors; ++v) {
+        Lanes lanes;
+        memcpy(&lanes, used[t].at + x + v * kLanes, sizeof(lanes));
+        sums[v] += lanes;
+      }
+    }
+    memcpy(to + x, sums, sizeof(sums));
+  }
+  const auto add = [&](int32_t first, int32_t stop) {
+    for (int32_t x = first; x < stop; ++x) {
+      float sum = 0;
+      for (int t = 0; t < count; ++t) {
+        if (x >= used[t].begin && x < used[t].end) sum += used[t].at[x];
+      }
+      to[x] = sum;
+    }
+  };
+  add(0, begin);
+  add(end, y.w());
 }
 
 // Computes lines of one image: each of their pixels gathers the taps of all windows over it, so that

@@ -93,6 +93,12 @@ def _blocks() -> Iterator[Case]:
     line = (normal(2, 12, 9), ints(11), ints(3))
     yield case("line", "Col2Im", *line, opset=18)
     wide = (normal(2, 30, 70), ints(10, 19), ints(3, 5))
+    for name, dilation, pads in (("dense", 1, [1, 1, 1, 1]), ("far", 2, [0, 9, 3, 0])):
+        # 5 x 21 windows, whose inner columns have all taps, or not with pads beyond a window
+        size = [n + 2 * dilation - pads[i] - pads[i + 2] for i, n in enumerate((5, 21))]
+        dense = normal(2, 18, 105), ints(*size), ints(3, 3)
+        values = {"dilations": [dilation] * 2, "pads": pads}
+        yield case(name, "Col2Im", *dense, opset=18, **values)
     yield case("wide", "Col2Im", *wide, opset=18, strides=[1, 3], pads=[2, 3, 0, 1])
 
 
