@@ -9,5 +9,6 @@ import re
 
 def page_data(page: str) -> list[str]:
     """The JSON texts of a page's charts: one, or none without charts."""
-    packed = re.findall(r'<script type="text/plain" id="data">([\w+/=]*)</script>', page)
-    return [gzip.decompress(base64.b64decode(text)).decode() for text in packed]
+    packed = re.findall(r'<script type="text/plain" id="data">([^<]*)</script>', page)
+    texts = [base64.b85decode(text.replace(",", "<")) for text in packed]
+    return [gzip.decompress(text).decode() for text in texts]

@@ -80,8 +80,8 @@ def _drawing() -> str:
 
 
 def _packed(text: str) -> str:
-    """A text, compressed, in the characters of base64, which cannot close an element."""
-    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+    """A text, compressed, in the characters of base85 with `,` for `<`, which would open a tag."""
+    return base64.b85encode(gzip.compress(text.encode(), mtime=0)).decode().replace("<", ",")
 
 
 def _source(script: str) -> str:
