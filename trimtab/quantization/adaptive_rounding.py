@@ -11,7 +11,7 @@ add their variance to the diagonal of C, which also regularizes C when samples a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -19,9 +19,8 @@ from trimtab.program import Op, Program
 from trimtab.quantization.observer import Array
 
 WEIGHT_MAX = 127  # symmetric: -128 has no negation
-_SWEEPS = 3
-_BLOCK = 64  # weights that are rounded between two matrix multiplications
-_DEEP = 1024  # weights of a sum
+_SWEEPS = 2  # more fit the samples better, and other pictures no better
+_BLOCK, _PART = 64, 8  # weights that are rounded between two matrix multiplications
 _SUMS_PER_WEIGHT = 8
 _FEW = 0.4  # sums per weight: up to these, products with the operands cost less than the covariance
 _MAX_DEPTH = 4608  # weights of a sum; the covariance has the square of it
@@ -39,9 +38,9 @@ class Covariance:
     is_factor: bool = False
     ridge: float = 0.0
 
-    def with_ridge(self, ridge: float, dtype: type) -> Covariance:
-        """The same covariance with another `ridge`, as values of `dtype`."""
-        return Covariance(self.matrix.astype(dtype, copy=False), self.is_factor, ridge)
+    def with_ridge(self, ridge: float) -> Covariance:
+        """The same covariance with another `ridge`."""
+        return replace(self, ridge=ridge)
 
     @property
     def diagonal(self) -> Array:
@@ -149,14 +148,19 @@ class Rounding:
 
     def __init__(self, moments: Mapping[str, Moments]) -> None:
         self._covariances = {name: moment.covariance for name, moment in moments.items()}
-        self._rounded: dict[tuple[str, float, bytes], Array] = {}
+        self._rounded: dict[tuple[str, float, bytes], tuple[Array, Array]] = {}
 
-    def of(self, name: str, weights: Array, scales: Array, x_scale: float) -> Array:
-        """The int8 weights of an operator (see `rounded`); results are cached."""
+    def of(self, name: str, weights: Array, scales: Array, x_scale: float) -> tuple[Array, Array]:
+        """The int8 weights of an operator (see `rounded`) and the sums of their errors over
+        windows, [c_out, c_in / group]; results are cached.
+        """
         covariance = self._covariances.get(name)
         key = name, float(x_scale) if covariance else 0.0, scales.tobytes()
         if key not in self._rounded:
-            self._rounded[key] = rounded(weights, scales, covariance, x_scale)
+            stored = rounded(weights, scales, covariance, x_scale)
+            errors = weights - stored * scales.reshape(-1, *[1] * (weights.ndim - 1))
+            sums = errors.reshape(*errors.shape[:2], -1).sum(axis=2)
+            self._rounded[key] = stored, sums
         return self._rounded[key]
 
 
@@ -191,7 +195,9 @@ def _windows(op: Op, shape: tuple[int, ...], x: Array, rows: Array, columns: Arr
     _, c, kernel_h, kernel_w = shape
     (stride_h, stride_w), (step_h, step_w) = op.attributes["strides"], op.attributes["dilations"]
     top, left, bottom, right = op.attributes["pads"]
-    image = np.pad(x[0], ((0, 0), (top, bottom), (left, right)))
+    image = x[0]
+    if top or left or bottom or right:
+        image = np.pad(image, ((0, 0), (top, bottom), (left, right)))
     ys = rows[:, None] * stride_h + np.arange(kernel_h) * step_h
     xs = columns[:, None] * stride_w + np.arange(kernel_w) * step_w
     windows = image[:, ys[:, :, None], xs[:, None, :]]  # [channels, pixels, kernel_h, kernel_w]
@@ -212,10 +218,8 @@ def rounded(weights: Array, scales: Array, covariance: Covariance | None, x_scal
     groups, _, depth = covariance.matrix.shape
     units = scales.reshape(groups, -1, 1).astype(np.float64)
     scaled = weights.reshape(groups, -1, depth) / units
-    # The products of a block take most of the time of deep sums, and half of it in float32.
-    dtype = np.float32 if depth > _DEEP else np.float64
-    regular = covariance.with_ridge(x_scale**2 / 12, dtype)
-    chosen = _coordinate_descent(scaled.astype(dtype), regular)
+    regular = covariance.with_ridge(float(x_scale) ** 2 / 12)
+    chosen = _coordinate_descent(scaled.astype(np.float32), regular)
     return chosen.reshape(weights.shape).astype(np.int8)
 
 
@@ -231,12 +235,17 @@ def _coordinate_descent(scaled: Array, covariance: Covariance) -> Array:
             block = slice(first, min(first + _BLOCK, depth))
             own, inner = values[:, block], gradient.of(block)
             before, square = own.copy(), covariance.square(block)
-            for j in range(block.stop - first):
-                best = own[:, j] + inner[:, j] * inverse[:, first + j, None]
-                new = np.minimum(np.maximum(np.rint(best), -WEIGHT_MAX), WEIGHT_MAX)
-                change = own[:, j] - new
-                inner[:, j + 1 :] += square[:, j + 1 :, j, None] * change[:, None]
-                own[:, j] = new
+            for begin in range(0, block.stop - first, _PART):
+                part = slice(begin, begin + _PART)
+                for j in range(begin, min(part.stop, block.stop - first)):
+                    best = own[:, j] + inner[:, j] * inverse[:, first + j, None]
+                    new = np.minimum(np.maximum(np.rint(best), -WEIGHT_MAX), WEIGHT_MAX)
+                    change, rest = own[:, j] - new, slice(j + 1, part.stop)
+                    inner[:, rest] += square[:, rest, j, None] * change[:, None]
+                    own[:, j] = new
+                inner[:, part.stop :] += square[:, part.stop :, part] @ (
+                    before[:, part] - own[:, part]
+                )
             # Nothing reads the gradient of earlier weights after the last sweep.
             gradient.move(block, before - own, block.stop if sweep == _SWEEPS - 1 else 0)
     return values.transpose(0, 2, 1)

@@ -14,7 +14,7 @@ from trimtab.passes.fuse_qdq_table import computed
 from trimtab.planner.plan_file import Plan
 from trimtab.program import Program, states
 from trimtab.progress import SILENT, Progress
-from trimtab.quantization import equalization
+from trimtab.quantization import equalization, insert_qdq
 from trimtab.quantization.adaptive_rounding import (
     Moments,
     Rounding,
@@ -55,14 +55,16 @@ def tensors(program: Program) -> list[str]:
 class Observed:
     """The observers of a program's tensors, one mapping for each half of the samples.
 
-    They observe the program equalized by `factors`. `rounding`: that of its weights, by the moments
-    of their operands.
+    They observe `twin`, the program equalized by `factors`, whose `outputs` are those of each
+    sample. `rounding`: that of its weights, by the moments of their operands.
     """
 
     program: Program
     samples: Samples
     halves: Sequence[Mapping[str, Observer]]
     factors: Mapping[str, tuple[float, ...]]
+    twin: Program
+    outputs: Sequence[Values]
     rounding: Rounding
 
     def ranges(self, name: str, progress: Progress = SILENT) -> Ranges:
@@ -70,7 +72,9 @@ class Observed:
         must have them.
         """
         if name == BEST:
-            name = select_method(self.program, self.samples, self._ranges_of_half, progress)
+            name = select_method(
+                self.twin, self.outputs, self.samples, self._ranges_of_half, progress
+            )
         return self._ranges(name, self._all)
 
     def _ranges_of_half(self, name: str, half: int) -> Ranges:
@@ -111,8 +115,10 @@ def observe(
     halves = [{t: Observer(function=f) for t, f in functions.items()} for _ in range(2)]
     axes = _channel_axes(twin)
     operands = _OperandObserver(twin, samples.count)
+    outputs: list[Values] = []
 
     def add_extremes(number: int, values: Values) -> None:
+        outputs.append({name: values[name] for name in twin.outputs})
         for tensor, observer in halves[samples.half(number)].items():
             observer.add_extremes(values[tensor])
             if tensor in axes:
@@ -133,13 +139,16 @@ def observe(
         a, b = (half[tensor] for half in halves)
         a.histogram_range = b.histogram_range = a.whole.union(b.whole)
 
+    rounded = set(halves[0]) - insert_qdq.never_rounded(twin)
+
     def add_counts(number: int, values: Values) -> None:
-        for tensor, observer in halves[samples.half(number)].items():
-            observer.add_counts(values[tensor])
+        for tensor in rounded:
+            halves[samples.half(number)][tensor].add_counts(values[tensor])
 
     if histograms:
         run(samples, "calibrating: histograms", add_counts, progress)
-    return Observed(program, samples, halves, factors, Rounding(operands.moments()))
+    rounding = Rounding(operands.moments())
+    return Observed(program, samples, halves, factors, twin, outputs, rounding)
 
 
 def check(program: Program, ranges: Ranges) -> None:

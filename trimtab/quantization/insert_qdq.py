@@ -84,6 +84,13 @@ def quantizable(program: Program, ranges: Ranges) -> set[str]:
     return {op.name for op in program.ops if _supports(program, op, ranges)}
 
 
+def never_rounded(program: Program) -> set[str]:
+    """The tensors that an int8 network rounds only if it leaves operators in float32."""
+    names = [name for name, var in program.vars.items() if var.dtype == "f32"]
+    ranges = Ranges(program.name, "", 1, dict.fromkeys(names, Range(0.0, 0.0)))
+    return _unrounded(program, [op for op in program.ops if _supports(program, op, ranges)])
+
+
 def quantization(range_: Range) -> Quantization:
     """The int8 scale and zero point of a range, extended so that 0 is exact."""
     low, high = min(range_.low, 0.0), max(range_.high, 0.0)
@@ -303,11 +310,12 @@ def _quantize_weights(
     )
     scales = weight_scales(weights, offsets, x_scale)
     along = scales.reshape(-1, *[1] * (weights.ndim - 1))
-    stored = rounding.of(op.name, weights, scales, x_scale)
+    stored, errors = rounding.of(op.name, weights, scales, x_scale)
     if means := ranges.means.get(input.name if input else x):
-        offsets = offsets + mean_error(weights - stored * along, np.array(means))
+        offsets = offsets + mean_error(errors, np.array(means))
     shift = input.shift if input else 0.0
-    offsets = offsets - shift * (stored * along).reshape(len(stored), -1).sum(axis=1)
+    if shift:
+        offsets = offsets - shift * (stored * along).reshape(len(stored), -1).sum(axis=1)
     op.inputs[1] = _stored(program, stored, Quantization.of(scales, 0, 0), f"{w}.i8")
     if bias or means or shift:
         units = (np.float32(x_scale) * scales).astype(np.float32)
@@ -319,13 +327,12 @@ def _quantize_weights(
 
 
 def mean_error(errors: Array, means: Array) -> Array:
-    """The mean error of each output channel through rounding errors of the weights [c_out, c_in /
-    group, ...], for operands with these means by channel.
+    """The mean error of each output channel through rounding errors of the weights, summed over
+    windows, [c_out, c_in / group], for operands with these means by channel.
     """
-    by_channel = errors.reshape(*errors.shape[:2], -1).sum(axis=2)  # [c_out, c_in / group]
-    c_out, depth = by_channel.shape
+    c_out, depth = errors.shape
     group = np.arange(c_out) // (c_out // (len(means) // depth))
-    return np.asarray((by_channel * means.reshape(-1, depth)[group]).sum(axis=1))
+    return np.asarray((errors * means.reshape(-1, depth)[group]).sum(axis=1))
 
 
 def weight_scales(weights: Array, bias: Array | None, x_scale: float) -> Array:

@@ -1,9 +1,9 @@
 """Picks the calibration method with the smallest output error when the user names none.
 
 No method is best for all networks, so several are tried. Errors are measured on samples that the
-ranges do not come from, and the held-out samples only measure accuracy: therefore ranges of either
-half of the calibration samples are tested on the other half. Half as many samples underestimate
-ranges, which is the safe side.
+ranges do not come from, and the held-out samples only measure accuracy: therefore ranges of one
+half of the calibration samples are tested on the other half, and for the two best methods also the
+other way round. Half as many samples underestimate ranges, which is the safe side.
 
 The error of an output is its noise: the energy of the error divided by the energy of the output's
 deviations from their mean, averaged over samples. A constant that all elements share does not
@@ -14,6 +14,7 @@ the errors of several outputs are combined by their geometric mean.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from trimtab.quantization.samples import Samples
 from trimtab.session import Session
 
 CANDIDATES = ("activation_aware", "min_max", "endpoint", "norm", "mse", "percentile")
+_FINALISTS = 2
 _MAX_SAMPLES = 16
 _MIN_NOISE = 1e-12  # a zero would dominate the geometric mean
 
@@ -36,40 +38,51 @@ Outputs = Mapping[str, Array]
 
 def select_method(
     program: Program,
+    expected: Sequence[Outputs],
     samples: Samples,
     ranges_of_half: Callable[[str, int], Ranges],
     progress: Progress = SILENT,
 ) -> str:
-    """The first candidate with the smallest error of the simplified float32 `program` in int8, with
-    weights rounded to nearest. `ranges_of_half(method, half)` calibrates on one half of the
-    samples.
+    """The first candidate with the smallest error of the equalized float32 `program` in int8, with
+    weights rounded to nearest. `expected`: its outputs for each sample. `ranges_of_half(method,
+    half)` calibrates on one half of the samples.
     """
     if samples.count < 2:  # there is no second half
         return CANDIDATES[0]
     # Evenly spread, because neighboring samples are similar.
     count = min(samples.count, _MAX_SAMPLES)
     indices = [i * samples.count // count for i in range(count)]
-    session, nearest = Session(program), Rounding({})
-    expected = [session.run(samples.feed(i)) for i in indices]
-    errors: dict[str, float] = {}
-    ranges: dict[str, list[Ranges]] = {}
+    nearest = Rounding({})
+    results: dict[str, dict[int, Outputs]] = {}
+
+    def error(name: str, half: int, ranges: Ranges) -> float:
+        """The error of a method on all samples that it ran on, with those beyond a half."""
+        plain = replace(ranges, factors={})
+        twin = Session(insert_qdq.quantized(program, plain, rounding=nearest))
+        others = [i for i in indices if samples.half(i) != half]
+        results.setdefault(name, {}).update({i: twin.run(samples.feed(i)) for i in others})
+        return mean_noise([expected[i] for i in results[name]], [*results[name].values()])
+
     with progress.step("choosing the method", "methods") as step:
-        for number, name in enumerate(CANDIDATES):
-            step.update(number + 1, len(CANDIDATES), name)
-            ranges[name] = [ranges_of_half(name, half) for half in (0, 1)]
-            same = next(other for other in ranges if _are_equal(ranges[other], ranges[name]))
-            if same in errors:
-                errors[name] = errors[same]
-                continue
-            twins = [
-                Session(insert_qdq.quantized(program, half, rounding=nearest))
-                for half in ranges[name]
-            ]
-            results = [twins[1 - samples.half(i)].run(samples.feed(i)) for i in indices]
-            errors[name] = mean_noise(expected, results)
+        distinct: dict[str, Ranges] = {}
+        for name in CANDIDATES:
+            ranges = ranges_of_half(name, 0)
+            if all(ranges.ranges != other.ranges for other in distinct.values()):
+                distinct[name] = ranges
+        first: dict[str, float] = {}
+        for name, ranges in distinct.items():
+            step.update(len(first) + 1, len(distinct) + _FINALISTS, name)
+            first[name] = error(name, 0, ranges)
+        finalists = sorted(first, key=first.__getitem__)[:_FINALISTS]
+        errors: dict[str, float] = {}
+        for name in finalists:
+            step.update(len(first) + len(errors) + 1, len(distinct) + _FINALISTS, name)
+            errors[name] = error(name, 1, ranges_of_half(name, 1))
     choice = min(errors, key=errors.__getitem__)
-    listing = ", ".join(f"{name} {error:.2e}" for name, error in errors.items())
-    progress.note(f"calibration method {choice}; noise of the outputs by method: {listing}")
+    progress.note(
+        f"calibration method {choice}; noise of the outputs by method: {_listing(errors)}; on one "
+        f"half of the samples: {_listing(first)}"
+    )
     return choice
 
 
@@ -79,5 +92,5 @@ def mean_noise(expected: Sequence[Outputs], results: Sequence[Outputs]) -> float
     return float(np.exp(np.mean(np.log(values)))) if values else 0.0
 
 
-def _are_equal(a: Sequence[Ranges], b: Sequence[Ranges]) -> bool:
-    return [one.ranges for one in a] == [one.ranges for one in b]
+def _listing(errors: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {error:.2e}" for name, error in errors.items())
