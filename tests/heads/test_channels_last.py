@@ -48,6 +48,7 @@ HEADS: dict[str, tuple[list[Array], dict[str, Any]]] = {
     "yolov8": (maps_of([64, 3], (8, 16)), {}),
     "centernet": (maps_of([3, 2, 2], (4,)), {}),
     "fcos": (maps_of([3, 4, 1], (8, 16)), {}),
+    "rtmdet": (maps_of([3, 4], (8, 16)), {}),
     "arg_max": (maps_of([5], (2,)), {}),
     "yolov8_seg": ([rng.uniform(0, 40, (1, 4 + 2 + 8, 63)), *maps_of([8], (4,))], {}),
     "nanodet": (maps_of([3, 32], (8, 16)), {}),

@@ -302,6 +302,23 @@ def test_scores_of_fcos_are_roots_of_products() -> None:
     check(run("fcos", arrays), joined, values, selected(joined, values))
 
 
+@pytest.mark.parametrize("classes", [1, 4, 5])
+def test_distances_of_rtmdet_are_pixels_from_the_corner_of_a_cell(classes: int) -> None:
+    rng = np.random.default_rng(10)
+    arrays: dict[str, Array] = {}
+    boxes, scores = [], []
+    for step in (8, 16):
+        h, w = SIZE[0] // step, SIZE[1] // step
+        cls, sides = rng.standard_normal((classes, h, w)), rng.uniform(2, 40, (4, h, w))
+        arrays |= {f"c{step}": cls[None], f"b{step}": sides[None]}
+        y, x = np.mgrid[:h, :w] * step
+        corners = np.stack([x - sides[0], y - sides[1], x + sides[2], y + sides[3]], -1)
+        boxes.append(corners.reshape(-1, 4))
+        scores.append(reference.sigmoid(cls).reshape(classes, -1).T)
+    joined, values = np.concatenate(boxes), np.concatenate(scores)
+    check(run("rtmdet", arrays), joined, values, selected(joined, values))
+
+
 def test_boxes_of_ssd_are_offsets_from_the_anchors_of_tensorflow() -> None:
     """The formula and the anchors of the detection API for an image of 300 x 300, in 6 levels."""
     rng = np.random.default_rng(10)
@@ -365,7 +382,7 @@ def test_scores_of_posenet_that_the_network_computes_are_probabilities_already()
 @pytest.mark.parametrize(
     "head",
     ["yolov8_pose", "yolov8_seg", "yolov10", "ultraface", "retinaface", "blazeface", "centernet",
-     "fcos", "ssd", "movenet", "posenet", "posenet_multi"],
+     "fcos", "rtmdet", "ssd", "movenet", "posenet", "posenet_multi"],
 )  # fmt: skip
 @pytest.mark.parametrize("shapes", [[(1, 7)], [(1, 3, 4, 4)] * 2, [(1, 5, 4), (1, 6, 9)]])
 def test_other_tensors_are_refused_by_name(head: str, shapes: list[tuple[int, ...]]) -> None:
