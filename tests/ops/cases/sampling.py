@@ -97,8 +97,7 @@ def _blocks() -> Iterator[Case]:
         # 5 x 21 windows, whose inner columns have all taps, or not with pads beyond a window
         size = [n + 2 * dilation - pads[i] - pads[i + 2] for i, n in enumerate((5, 21))]
         dense = normal(2, 18, 105), ints(*size), ints(3, 3)
-        values = {"dilations": [dilation] * 2, "pads": pads}
-        yield case(name, "Col2Im", *dense, opset=18, **values)
+        yield case(name, "Col2Im", *dense, opset=18, dilations=[dilation] * 2, pads=pads)
     yield case("wide", "Col2Im", *wide, opset=18, strides=[1, 3], pads=[2, 3, 0, 1])
 
 
