@@ -6,54 +6,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import cv2
 import numpy as np
 import pytest
 
 import trimtab
 from tests.heads import detectors, reference
+from tests.heads.on_arrays import SCORE, SIZE, check, run, selected
 from tests.heads.reference import Array
 from tests.ops import oracle
 from tests.some import some
 from trimtab.errors import UsageError
-
-SIZE = (96, 128)  # height, width
-SCORE, IOU = 0.4, 0.45
-
-
-def run(head: str, arrays: dict[str, Array], size: tuple[int, int] = SIZE, **options: Any) -> Any:
-    """The results of a head on arrays, behind an image of `size`."""
-    program = trimtab.Program(head)
-    program.add_input("image", (1, 3, *size))
-    for name, array in arrays.items():
-        program.add_input(name, array.shape)
-    program.outputs = list(arrays)
-    behind = trimtab.attach_head(program, head, score=SCORE, **options)
-    feeds = {name: array.astype(np.float32) for name, array in arrays.items()}
-    return trimtab.Session(behind, cache=False).run(
-        {**feeds, "image": np.zeros((1, 3, *size), np.float32)}
-    )
-
-
-def selected(boxes: Array, scores: Array) -> Array:
-    """The numbers of the boxes [m, 4] that OpenCV keeps of each class of scores [m, classes], best
-    first.
-    """
-    best, classes = scores.max(1).astype(float), scores.argmax(1)
-    rectangles = np.concatenate([boxes[:, :2], boxes[:, 2:] - boxes[:, :2]], 1)
-    arguments = rectangles.tolist(), best.tolist(), classes.tolist(), SCORE, IOU
-    chosen = np.asarray(cv2.dnn.NMSBoxesBatched(*arguments)).ravel()
-    return np.asarray(chosen[np.argsort(-best[chosen], kind="stable")])
-
-
-def check(results: Any, boxes: Array, scores: Array, chosen: Array) -> None:
-    count = int(results["count"][0])
-    assert count == len(chosen) > 3
-    rows = results["boxes"][0, :count]
-    np.testing.assert_allclose(rows[:, :4], boxes[chosen], 1e-4, 1e-3)
-    np.testing.assert_allclose(rows[:, 4], scores[chosen].max(1), 1e-4, 1e-5)
-    np.testing.assert_array_equal(rows[:, 5], scores[chosen].argmax(1))
-    assert not results["boxes"][0, count:].any()
 
 
 def random_boxes(count: int, seed: int = 1) -> Array:
@@ -353,6 +315,19 @@ def test_keypoints_of_movenet_are_in_pixels_with_x_first() -> None:
     np.testing.assert_allclose(points[0, 0], expected, 1e-5)
 
 
+@pytest.mark.parametrize("is_x_first", [True, False])
+def test_keypoints_of_simcc_are_at_the_highest_places_of_both_sides(is_x_first: bool) -> None:
+    """get_simcc_maximum of mmpose and rtmlib, and their split ratio of 2."""
+    rng = np.random.default_rng(14)
+    x, y = rng.random((2, 17, 2 * SIZE[1])), rng.random((2, 17, 2 * SIZE[0]))
+    arrays: dict[str, Array] = {"x": x, "y": y} if is_x_first else {"y": y, "x": x}
+    points = run("simcc", arrays)["points"]
+    assert points.shape == (2, 1, 17, 3)
+    expected = np.stack([x.argmax(2), y.argmax(2)], -1) / 2
+    np.testing.assert_array_equal(points[:, 0, :, :2], expected)
+    np.testing.assert_allclose(points[:, 0, :, 2], np.minimum(x.max(2), y.max(2)), 1e-6)
+
+
 @pytest.mark.parametrize("is_last", [False, True])
 def test_keypoints_of_posenet_are_at_the_maxima_of_its_maps(is_last: bool) -> None:
     """The formula of the paper: the best cell times the output stride, plus its offset."""
@@ -382,7 +357,8 @@ def test_scores_of_posenet_that_the_network_computes_are_probabilities_already()
 @pytest.mark.parametrize(
     "head",
     ["yolov8_pose", "yolov8_seg", "yolov10", "ultraface", "retinaface", "blazeface", "centernet",
-     "fcos", "rtmdet", "ssd", "movenet", "posenet", "posenet_multi"],
+     "fcos", "rtmdet", "scrfd", "simcc", "ssd", "movenet", "posenet", "posenet_multi",
+     "yunet"],
 )  # fmt: skip
 @pytest.mark.parametrize("shapes", [[(1, 7)], [(1, 3, 4, 4)] * 2, [(1, 5, 4), (1, 6, 9)]])
 def test_other_tensors_are_refused_by_name(head: str, shapes: list[tuple[int, ...]]) -> None:

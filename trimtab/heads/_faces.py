@@ -1,0 +1,113 @@
+"""Detectors of faces whose boxes and keypoints are relative to the corner of a cell of the grids of
+stride 8, 16 and 32: reads tensors [n, places, values], or [places, values], of each stride.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab.heads._builder import HeadBuilder
+from trimtab.heads._reading import Reading, Values
+from trimtab.program import Var
+
+Array = NDArray[np.float32]
+
+STRIDES = (8, 16, 32)
+_SCORE, _BOX, _POINTS = 1, 4, 10
+"""The values of each kind of tensor: those of a box's score, its sides, and of five keypoints."""
+
+
+def append_faces(builder: HeadBuilder, scores: int, per_place: int, **how: Any) -> None:
+    """Boxes, and the keypoints of those that remain, if there are tensors of keypoints.
+
+    `scores`: the tensors of scores of a stride; of two, the score is the root of the product.
+    `per_place`: boxes of a cell. `how`: attributes of decode_boxes.
+    """
+    height, width = builder.image_size()
+    grids = [(-(-height // step), -(-width // step)) for step in STRIDES]
+    tensors = _by_kind(builder, [h * w * per_place for h, w in grids], scores)
+    rows = sum(h * w for h, w in grids) * per_place
+    proven = tuple(
+        Values("scores", var.name, len(var.shape) - 1, 0, 1)
+        for level in tensors[_SCORE]
+        for var in level
+    )
+    builder.reads(Reading(1, rows=rows, on_grids=(per_place,), values=proven))
+    parts = [_joined(builder, [level[i] for level in tensors[_SCORE]]) for i in range(scores)]
+    if scores == 2:
+        (product,) = builder.add("mul", parts)
+        parts = builder.add("sqrt", [product])
+    read = [_joined(builder, [level[0] for level in tensors[_BOX]]), *parts]
+    images = builder.program.vars[read[0]].shape[0]
+    if per_place > 1:  # the boxes of a cell are adjacent
+        read = [
+            builder.add("reshape", [x], shape=(images, rows // per_place, values * per_place))[0]
+            for x, values in zip(read, (_BOX, _SCORE), strict=True)
+        ]
+    sizes = [size for grid in grids for size in grid]
+    builder.boxes(
+        read, parts=2, per_place=per_place, classes=1, strides=STRIDES, grids=sizes, **how
+    )
+    if _POINTS in tensors:
+        _append_points(builder, [level[0] for level in tensors[_POINTS]], grids, per_place)
+
+
+def _by_kind(
+    builder: HeadBuilder, places: Sequence[int], scores: int
+) -> dict[int, list[list[Var]]]:
+    """The tensors of each stride by the number of their values."""
+    found: dict[tuple[int, int], list[Var]] = defaultdict(list)
+    for var in builder.tensors:
+        if len(var.shape) in (2, 3):
+            found[var.shape[-1], var.shape[-2]].append(var)
+    counts = {_SCORE: scores, _BOX: 1, _POINTS: 1}
+    if not any(values == _POINTS for values, _ in found):
+        del counts[_POINTS]
+    expected = {(values, n): count for values, count in counts.items() for n in places}
+    if {key: len(of_key) for key, of_key in found.items()} != expected:
+        pair = "two tensors" if scores == 2 else "one tensor"
+        raise builder.invalid(
+            f"{pair} of 1 value, one of 4 and one of 10 for each of {', '.join(map(str, places))} "
+            "places"
+        )
+    return {values: [found[values, n] for n in places] for values in counts}
+
+
+def _joined(builder: HeadBuilder, levels: Sequence[Var]) -> str:
+    """The values of all places, [n, places, values]."""
+    names = [var.name for var in levels]
+    for i, var in enumerate(levels):
+        if len(var.shape) == 2:
+            (names[i],) = builder.add("reshape", [var.name], shape=(1, *var.shape))
+    return builder.add("concat", names, axis=1)[0]
+
+
+def _append_points(
+    builder: HeadBuilder, levels: Sequence[Var], grids: Sequence[Sequence[int]], per_place: int
+) -> None:
+    points = builder.of_selected(_joined(builder, levels))
+    images, rows, count = builder.program.vars[points].shape
+    (points,) = builder.add("reshape", [points], shape=(images, rows, count // 2, 2))
+    for op, table in zip(("mul", "add"), _cells(grids, per_place), strict=True):
+        constant = builder.constant(table, "cells")
+        (index,) = builder.add("reshape", [builder.selected], shape=(images * rows,))
+        (cells,) = builder.add("gather", [constant, index], axis=0)
+        (cells,) = builder.add("reshape", [cells], shape=(images, rows, 1, table.shape[1]))
+        (points,) = builder.add(op, [points, cells])
+    points = builder.with_sure_scores(points)
+    builder.add_points(builder.add("reshape", [points], shape=(images, rows, count // 2 * 3))[0])
+
+
+def _cells(grids: Sequence[Sequence[int]], per_place: int) -> tuple[Array, Array]:
+    """The stride, and x and y of the corner, of the cell of each box, in pixels."""
+    strides, corners = [], []
+    for (height, width), stride in zip(grids, STRIDES, strict=True):
+        y, x = np.mgrid[:height, :width] * stride
+        corners.append(np.repeat(np.stack([x, y], -1).reshape(-1, 2), per_place, 0))
+        strides.append(np.full((len(corners[-1]), 1), stride))
+    return np.concatenate(strides).astype(np.float32), np.concatenate(corners).astype(np.float32)
