@@ -42,7 +42,7 @@ LAYERS = {
     "one row": Layer(16, 64, 1, 1),
     "two channels": Layer(2, 64, 3, 3),
     "images": Layer(18, 64, 5, 3, n=3),
-    "blocks of rows": Layer(24, 64, 61, 59),
+    "blocks of rows": Layer(72, 96, 61, 59),  # of fewer channels, planes
     "rows that share cache sets": Layer(1024, 64, 5, 5),
     "columns that are left": Layer(36, 100, 9, 7),
     "one remaining column": Layer(20, 65, 6, 6, residual=True, activation="relu"),

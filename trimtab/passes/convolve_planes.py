@@ -15,10 +15,16 @@ from trimtab.program import Op, Program
 
 ORDER = 696  # before the layouts are chosen
 
-_FEW = 8  # input channels of a group: of more, pixels in NHWC fill the vectors of a GEMM,
-_MOST = 128  # unless two conversions take longer than so few products for an element,
+# Input channels of a group: of more, pixels in NHWC fill the vectors of a GEMM.
+_FEW = 8
+# Unless the two conversions of layout take longer than so few products for each element, or so few
+# outputs leave most lanes of a tile empty; of more input channels they do not.
 _LIGHT = {"conv": 32, "conv_transpose": 48}
-_FEW_OUTPUTS, _DENSE = 4, 49  # or most lanes of its tiles were empty: not those of NEON, 4 wide
+_FEW_OUTPUTS = 4
+_MOST = 128
+# Products of each pixel of the input with one output, from which on empty lanes take longer than
+# the conversion of an input in NHWC, on NEON, too, whose vectors are four wide.
+_DENSE = 49
 _NARROWEST, _NARROWEST_LIGHT, _NARROWEST_DEPTHWISE = 16, 24, 32  # columns
 _LEAST = 1 << 14  # elements read and written: fewer are converted in a few microseconds
 
