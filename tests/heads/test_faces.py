@@ -96,9 +96,9 @@ def test_faces_of_scrfd_are_distances_from_the_corner_of_a_cell(
     check(results, boxes, values, chosen)
     assert ("points" in results) is has_points
     if has_points:
-        found = results["points"][0, : len(chosen)]
-        np.testing.assert_allclose(found[..., :2], points[chosen], 1e-4, 1e-3)
-        assert (found[..., 2] == 1).all()
+        marked = results["points"][0, : len(chosen)]
+        np.testing.assert_allclose(marked[..., :2], points[chosen], 1e-4, 1e-3)
+        assert (marked[..., 2] == 1).all()
 
 
 @pytest.mark.parametrize("head", ["yunet", "scrfd"])

@@ -58,24 +58,24 @@ def append_faces(builder: HeadBuilder, scores: int, per_place: int, **how: Any) 
 
 
 def _by_kind(
-    builder: HeadBuilder, places: Sequence[int], scores: int
+    builder: HeadBuilder, locations: Sequence[int], scores: int
 ) -> dict[int, list[list[Var]]]:
     """The tensors of each stride by the number of their values."""
-    found: dict[tuple[int, int], list[Var]] = defaultdict(list)
+    by_shape: dict[tuple[int, int], list[Var]] = defaultdict(list)
     for var in builder.tensors:
         if len(var.shape) in (2, 3):
-            found[var.shape[-1], var.shape[-2]].append(var)
+            by_shape[var.shape[-1], var.shape[-2]].append(var)
     counts = {_SCORE: scores, _BOX: 1, _POINTS: 1}
-    if not any(values == _POINTS for values, _ in found):
+    if not any(values == _POINTS for values, _ in by_shape):
         del counts[_POINTS]
-    expected = {(values, n): count for values, count in counts.items() for n in places}
-    if {key: len(of_key) for key, of_key in found.items()} != expected:
+    expected = {(values, n): count for values, count in counts.items() for n in locations}
+    if {key: len(of_key) for key, of_key in by_shape.items()} != expected:
         pair = "two tensors" if scores == 2 else "one tensor"
         raise builder.invalid(
-            f"{pair} of 1 value, one of 4 and one of 10 for each of {', '.join(map(str, places))} "
-            "places"
+            f"{pair} of 1 value, one of 4 and one of 10, for each of "
+            f"{', '.join(map(str, locations))} places"
         )
-    return {values: [found[values, n] for n in places] for values in counts}
+    return {values: [by_shape[values, n] for n in locations] for values in counts}
 
 
 def _joined(builder: HeadBuilder, levels: Sequence[Var]) -> str:
