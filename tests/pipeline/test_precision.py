@@ -176,10 +176,8 @@ def test_smaller_weights_have_an_accuracy_on_samples_and_on_noise(
             var.data = {"f16": half, **SCALED}[form](np.asarray(var.data), 0)
     path = written(LARGER_SAMPLES, tmp_path)
     held_out = quantization.read_samples(path, program).held_out
-    for calibration, data in (
-        (Calibration(path), held_out),
-        (Calibration(), quantization.noise(program, 2)),
-    ):
+    noise = quantization.noise(program, 2)
+    for calibration, data in ((Calibration(path), held_out), (Calibration(), noise)):
         network = convert(program, Plan(weights_type=form), calibration, A53)
         assert network.accuracy
         expected = quantization.compare(program, rounded, data)
