@@ -30,8 +30,8 @@ def append_faces(builder: HeadBuilder, scores: int, per_place: int, **how: Any) 
     """
     height, width = builder.image_size()
     grids = [(-(-height // step), -(-width // step)) for step in STRIDES]
-    tensors = _by_kind(builder, [h * w * per_place for h, w in grids], scores)
-    rows = sum(h * w for h, w in grids) * per_place
+    locations = [h * w * per_place for h, w in grids]
+    tensors, rows = _by_kind(builder, locations, scores), sum(locations)
     proven = tuple(
         Values("scores", var.name, len(var.shape) - 1, 0, 1)
         for level in tensors[_SCORE]
