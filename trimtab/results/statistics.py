@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,16 +119,23 @@ def bootstrap_medians(samples: NDArray[np.float64], *, seed: int) -> NDArray[np.
     uniforms above u_k, Beta(1, n - k) of the way from u_k to 1. This is exact, and takes
     O(RESAMPLES) instead of O(RESAMPLES * n).
     """
-    rng = np.random.default_rng(seed)
     ordered = np.sort(samples)
-    n = len(ordered)
+    low, *high = (ordered[index] for index in _resampled(len(ordered), seed))
+    return (low + high[0]) / 2 if high else low
+
+
+@lru_cache(maxsize=16)  # the figures of a report have as many samples each
+def _resampled(n: int, seed: int) -> tuple[NDArray[np.int64], ...]:
+    """The indices of the middle values of `RESAMPLES` resamples of n ordered samples: one array for
+    odd n, else two.
+    """
+    rng = np.random.default_rng(seed)
     k = (n + 1) // 2
     lower = rng.beta(k, n + 1 - k, RESAMPLES)
-    low = ordered[_index(lower, n)]
     if n % 2:
-        return low
+        return (_index(lower, n),)
     upper = lower + (1 - lower) * rng.beta(1, n - k, RESAMPLES)
-    return (low + ordered[_index(upper, n)]) / 2
+    return _index(lower, n), _index(upper, n)
 
 
 def _index(u: NDArray[np.float64], n: int) -> NDArray[np.int64]:

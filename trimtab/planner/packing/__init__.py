@@ -84,9 +84,10 @@ class Storage:
 
     def form_of(self, var: Var, axis: int | None) -> str:
         """How a constant is stored, whose columns are those of a dimension: as the weights of a
-        float network, or as its dtype.
+        float network, or as its dtype, which one that is packed already has.
         """
-        if var.dtype not in ("f32", "f16"):
+        is_stored = var.packed and var.data is not None
+        if is_stored or var.dtype not in ("f32", "f16"):
             return var.dtype
         if axis is not None and var.count >= LEAST_COLUMN * var.shape[axis]:
             if self.weights in _SCALED:
