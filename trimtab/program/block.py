@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -154,6 +155,7 @@ class Block:
     def __init__(self) -> None:
         self.vars: dict[str, Var] = {}
         self.ops: list[Op] = []
+        self._last: dict[str, str] = {}  # by stem, the name that `new_name` gave
 
     def copy(self) -> Block:
         """An independent copy; the arrays of constants are shared, because they never change."""
@@ -176,9 +178,13 @@ class Block:
         """`hint`, with a number appended if the name already exists."""
         if hint and hint not in self.vars:
             return hint
-        return next(
-            n for i in range(len(self.vars) + 1) if (n := f"{hint or 'var'}_{i}") not in self.vars
-        )
+        stem = f"{hint or 'var'}_"
+        # The last one is seldom removed: a search from 0 would make long unrolled loops quadratic.
+        last = self._last.get(stem, "")
+        first = int(last.removeprefix(stem)) + 1 if last in self.vars else 0
+        names = (f"{stem}{i}" for i in itertools.count(first))
+        self._last[stem] = next(name for name in names if name not in self.vars)
+        return self._last[stem]
 
     def add_constant(
         self,
