@@ -53,6 +53,11 @@ POOL: dict[str, tuple[Shape, dict[str, Any]]] = {
         (1, 2, 6, 6),
         {"kernel_shape": [2, 2], "strides": [3, 3], "pads": [1, 1, 1, 1], "ceil_mode": 1},
     ),
+    "ceil-beyond": ((1, 3, 7, 5), {"kernel_shape": [20, 9], "strides": [20, 9], "ceil_mode": 1}),
+    "ceil-beyond-pad": (
+        (1, 3, 4, 9),
+        {"kernel_shape": [9, 3], "strides": [5, 2], "pads": [1, 1, 2, 1], "ceil_mode": 1},
+    ),
     "1d": ((1, 4, 11), {"kernel_shape": [3], "strides": [2], "pads": [1, 0]}),
     "1d-ceil": ((2, 3, 10), {"kernel_shape": [3], "strides": [2], "ceil_mode": 1}),
     "1d-same-upper": (

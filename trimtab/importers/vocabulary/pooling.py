@@ -40,6 +40,8 @@ def pool(
     only with `count_overhang`.
     """
     window.check(layer)
+    if ceil_mode and not count_overhang:
+        window = window.within(x.shape[2:])
     filled = window.filled(x.shape[2:]) if ceil_mode else window
     if count_overhang:
         window = filled

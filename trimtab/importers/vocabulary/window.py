@@ -38,6 +38,18 @@ class Window:
         pads = same_pads(size, self.kernel, self.strides, self.dilations, lower=lower)
         return self.padded(pads)
 
+    def within(self, size: Sequence[int]) -> Window:
+        """The window as ceil mode places it on an axis whose padded image is smaller: one that ends
+        with the image, as the pools of EfficientNets of transformers.
+        """
+        padded = [size[i] + self.pads[i] + self.pads[2 + i] for i in range(2)]
+        is_cut = [
+            self.dilations[i] == 1 and padded[i] < self.kernel[i] < padded[i] + self.strides[i]
+            for i in range(2)
+        ]
+        rows, columns = (padded[i] if is_cut[i] else self.kernel[i] for i in range(2))
+        return replace(self, kernel=(rows, columns))
+
     def filled(self, size: Sequence[int]) -> Window:
         """The window with the padding that ceil mode needs at the end.
 
