@@ -6,6 +6,7 @@ The engine unpacks them (`Unpack` in runtime/core/loader.cpp).
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 _MOST_LITERALS, _MOST_COPIED = 7, 64
 _SLACK = bytes(10)  # behind the last token, so that the engine may read it whole
@@ -23,13 +24,10 @@ def pack(data: bytes) -> bytes:
         for position in range(indexed, at):
             positions[data[position : position + _KEY]].append(position)
         indexed = at
-        near = [distance] if 0 < distance <= at else []
-        far = [at - position for position in positions[data[at : at + _KEY]][-_POSITIONS:]]
-        copied = {d: _equal(data, at, d) for d in near + far if d <= _FAR}
-        best = max(copied, key=lambda d: (_saved(copied[d], d == distance), -d), default=0)
-        if best and _saved(copied[best], best == distance) > 0:
-            packed += _token(data[start:at], copied[best], best if best != distance else 0)
-            distance, at = best, at + copied[best]
+        copied, best = _longest(data, at, distance, positions[data[at : at + _KEY]][-_POSITIONS:])
+        if copied:
+            packed += _token(data[start:at], copied, best if best != distance else 0)
+            distance, at = best, at + copied
             start = at
         else:
             at += 1
@@ -41,20 +39,34 @@ def pack(data: bytes) -> bytes:
     return bytes(packed + _SLACK)
 
 
-def _saved(copied: int, is_near: bool) -> int:
-    """Bytes that a token with a copy of so many bytes takes less than literals."""
-    return copied - 1 - 2 * (not is_near)
+def _longest(data: bytes, at: int, near: int, positions: Sequence[int]) -> tuple[int, int]:
+    """How many bytes to copy, and from which distance: the copy of `near`, the distance of the
+    token before, or of ascending `positions` that saves most bytes; (0, 0) if none does.
+    """
+    ahead = data[at : at + _MOST_COPIED]
+    bits, most = int.from_bytes(ahead, "little"), len(ahead)
+    saved = copied = best = 0
+    if 0 < near <= at:
+        count = _equal(data, at - near, bits, most)
+        if count > 1:
+            saved, copied, best = count - 1, count, near
+    for position in reversed(positions):
+        distance = at - position
+        if copied == most or distance > _FAR:
+            break
+        count = _equal(data, position, bits, most)
+        gain = count - 3  # another distance takes two bytes more
+        if gain > saved or (gain == saved and distance < best):
+            saved, copied, best = gain, count, distance
+    return copied, best
 
 
-def _equal(data: bytes, at: int, distance: int) -> int:
-    """How many bytes equal those at a distance, rounded down to what one token can copy."""
-    end = min(at + _MOST_COPIED, len(data))
-    i = at
-    while i < end and data[i : i + 16] == data[i - distance : i - distance + 16]:
-        i += 16
-    while i < end and data[i] == data[i - distance]:
-        i += 1
-    count = min(i, end) - at
+def _equal(data: bytes, begin: int, bits: int, most: int) -> int:
+    """How many of `most` bytes from `begin` on equal those of the little-endian number `bits`,
+    rounded down to what one token can copy.
+    """
+    differing = int.from_bytes(data[begin : begin + most], "little") ^ bits
+    count = (differing & -differing).bit_length() - 1 >> 3 if differing else most
     return count if count < 8 else count // 8 * 8
 
 
