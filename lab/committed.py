@@ -94,10 +94,12 @@ class Baseline:
     def merged(self, results: Results) -> Results:
         """The committed results with the rows of `results` in place of those with the same keys, or
         behind them, the notes of both, and one that names these rows with their date: one note for
-        each date.
+        each date other than that of the committed results.
 
-        FileAccessError without a result file.
+        The results themselves without a result file.
         """
+        if not path_of(self.name).exists():
+            return results
         before = read(self.name)
         rows = {self._key(row): row for row in (*before.rows, *results.rows)}
         measured = [self._key(row) for row in results.rows]
@@ -106,10 +108,12 @@ class Baseline:
             earlier = notes.pop().removeprefix(of_the_day).removesuffix(".")
             measured = [*dict.fromkeys([*earlier.split(", "), *measured])]
         notes += [note for note in results.notes if note not in notes]
+        if results.date != before.date:
+            notes.append(f"{of_the_day}{', '.join(measured)}.")
         return replace(
             before,
             versions={**before.versions, **results.versions},
-            notes=[*notes, f"{of_the_day}{', '.join(measured)}."],
+            notes=notes,
             rows=list(rows.values()),
         )
 

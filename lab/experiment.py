@@ -158,10 +158,13 @@ class Experiment(Generic[R]):
         return Results(command=command, versions=versions, rows=records, **facts)
 
     def command(self, options: Any) -> str:
-        """The command that repeats a measurement with these options."""
+        """The command that repeats a measurement with these options, of all rows where a selection
+        is merged.
+        """
+        merged = self.selection if self.baseline else ()
         words = [*[f"TRIMTAB_ISA={isa()}"] * bool(isa()), "./inv", self.task]
         for name, value in changed(options).items():
-            if name in _OF_THE_OUTPUT:
+            if name in _OF_THE_OUTPUT or name in merged:
                 continue
             for word in value if isinstance(value, tuple) else (value,):
                 words.append(f"--{name.replace('_', '-')}")

@@ -1,10 +1,13 @@
-"""Writes the networks of list.toml as ONNX files: `python export.py FOLDER [PART ...]`.
+"""Writes the networks of a list of this folder as ONNX files.
 
-Needs an interpreter with torch, torchvision and timm, which trimtab itself does not use. Weights
-are random, drawn from the seed 0. Statistics of batch normalizations are those of random images, so
-that activations neither vanish nor overflow. The input is [1, 3, 224, 224], or what the network
-demands. Files are <FOLDER>/<part>/<name>.onnx; those that exist are kept. A network that cannot be
-exported is reported, and the exit code is 1.
+    python -m lab.networks.export FOLDER [LIST.toml] [PART ...]
+
+The list is list.toml by default. Needs an interpreter with torch, torchvision and timm, which
+trimtab itself does not use. Weights are random, drawn from the seed 0. Statistics of batch
+normalizations are those of random images, so that activations neither vanish nor overflow. The
+input is [1, 3, 224, 224], what the network demands, or what the name says (architectures.py). Files
+are <FOLDER>/<part>/<name>.onnx; those that exist are kept. A network that cannot be exported is
+reported, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
+
+from lab.networks.architectures import NAME, network
 
 # PyTorch 2.9 and later have another exporter, which writes large weights into a file of their own.
 IS_NEW = "external_data" in inspect.signature(torch.onnx.export).parameters
@@ -57,24 +62,7 @@ INPUT_SIZES = {
 STATISTICS_BATCH = 4
 
 
-def network(library: str, name: str) -> Any:
-    """The module of an architecture with random weights."""
-    torch.manual_seed(0)
-    if library == "timm":
-        import timm
-
-        return timm.create_model(name, pretrained=False, exportable=True)
-    import torchvision
-
-    options: dict[str, Any] = {"weights": None}
-    if any(part in name for part in ("deeplab", "lraspp", "fcn")):
-        options["weights_backbone"] = None
-    if name in ("googlenet", "inception_v3"):
-        options |= {"init_weights": False, "aux_logits": False}
-    return torchvision.models.get_model(name, **options)
-
-
-def export(module: Any, size: int, path: Path) -> None:
+def export(module: Any, size: int, path: Path, batch: int = 1) -> None:
     """Writes the module in the mode of inference; the file is complete when it has its name."""
     with torch.no_grad():
         module.train()
@@ -86,14 +74,26 @@ def export(module: Any, size: int, path: Path) -> None:
         module(torch.randn(STATISTICS_BATCH, 3, size, size))
         module.eval()
         partial = path.with_suffix(".part")
-        image = torch.randn(1, 3, size, size)
+        image = torch.randn(batch, 3, size, size)
         torch.onnx.export(module, (image,), str(partial), input_names=["image"], **OPTIONS)
         partial.rename(path)
 
 
+def export_named(library: str, name: str, path: Path) -> None:
+    """Writes the network of a name in a list. Raises the errors of the library."""
+    parts = NAME.fullmatch(name)
+    assert parts
+    architecture = parts["architecture"]
+    size = int(parts["size"] or INPUT_SIZES.get(architecture, 224))
+    torch.manual_seed(0)
+    module = network(library, architecture, size if parts["size"] else None)
+    export(module, size, path, int(parts["batch"] or 1))
+
+
 def main(folder: Path, parts: list[str]) -> int:
     """Exports the networks of these parts of the list; returns the exit code."""
-    listed = tomllib.loads(Path(__file__).with_name("list.toml").read_text(encoding="utf-8"))
+    name_of_list = parts.pop(0) if parts and parts[0].endswith(".toml") else "list.toml"
+    listed = tomllib.loads(Path(__file__).with_name(name_of_list).read_text(encoding="utf-8"))
     failed = 0
     for part in parts or sorted(listed):
         (folder / part).mkdir(parents=True, exist_ok=True)
@@ -103,7 +103,7 @@ def main(folder: Path, parts: list[str]) -> int:
                 if path.is_file():
                     continue
                 try:
-                    export(network(library, name), INPUT_SIZES.get(name, 224), path)
+                    export_named(library, name, path)
                     print(path, flush=True)
                 except Exception as error:  # of any library
                     failed += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from lab import waiting
@@ -16,7 +16,6 @@ from trimtab.reports.card import peers_table
 from trimtab.results.peer_figures import PeerFigure
 from trimtab.tables import Column, Page, Table, number
 
-SUITE = "peers/suite"
 DEVICE = "peers/on-"  # and the device's name and the precision
 _FOLDERS = {
     "exports": "EXPORTS",
@@ -36,9 +35,14 @@ EXPERIMENTS = {"f32": experiment("peers"), "int8": experiment("peers/int8")}
 PEERS = EXPERIMENTS["f32"]
 
 
-def suite_experiment(isa: str) -> Experiment[PeersRow]:
-    """The comparison on a suite, limited to the instruction set `isa` or ""."""
-    return experiment(f"{SUITE}-{isa}" if isa else SUITE)
+def suite_experiment(isa: str, of: str = "list") -> Experiment[PeersRow]:
+    """The comparison on the suite of the file `of`.toml, limited to the instruction set `isa` or
+    "". Its tables can be measured one by one.
+    """
+    suite = "suite" if of == "list" else of
+    name = f"peers/{suite}-{isa}" if isa else f"peers/{suite}"
+    baseline = Baseline(name, ("network", "engine", "threads"), ())
+    return replace(experiment(name), selection=("tables",), baseline=baseline)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 
 from trimtab.errors import FileAccessError, UsageError
@@ -17,17 +18,23 @@ from trimtab.errors import FileAccessError, UsageError
 _FILES = "files"
 
 
-def models(suite: Path, exports: Path) -> tuple[list[Path], list[str]]:
-    """The ONNX files of a list, and the names without a file.
+def models(suite: Path, exports: Path, only: Collection[str] = ()) -> tuple[list[Path], list[str]]:
+    """The ONNX files of a list, or of the tables `only`, and the names without a file.
 
     Tables of which nothing is exported do not take part: `export.py` writes the tables it is told.
-    FileAccessError or UsageError for a list that cannot be read, is malformed, or names two files
-    alike.
+    FileAccessError or UsageError for a list that cannot be read, is malformed, names two files
+    alike, or lacks a table.
     """
     chosen: list[Path] = []
     missing: list[str] = []
     exported = {path.stem: path for path in sorted(exports.rglob("*.onnx"))}
-    for entries in tables(suite).values():
+    listed = tables(suite)
+    if unknown := sorted({*only} - {*listed}):
+        hint = f"use {', '.join(listed)}"
+        raise UsageError(f"there is no table {unknown[0]}", where=str(suite), hint=hint)
+    for title, entries in listed.items():
+        if only and title not in only:
+            continue
         model_files: list[Path] = []
         absent: list[str] = []
         for key, name in entries:
@@ -47,7 +54,7 @@ def models(suite: Path, exports: Path) -> tuple[list[Path], list[str]]:
         raise UsageError(
             f"no file of the list is below {exports}",
             where=str(suite),
-            hint="write them: python lab/networks/export.py FOLDER; then --exports FOLDER",
+            hint="write them: python -m lab.networks.export FOLDER; then --exports FOLDER",
         )
     return chosen, missing
 

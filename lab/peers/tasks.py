@@ -34,6 +34,10 @@ class PeersOptions:
         "TOML list of networks, measured beside onnxruntime, OpenVINO and ncnn, or those of "
         "--device; one that fails is left out with its reason (docs/tasks.md#benchpeers)"
     )
+    tables: str = option(
+        "comma-separated tables of --suite; an update replaces only their figures with these "
+        "thread counts; default: all"
+    )
     engines: str = option("comma-separated engines to compare with; default: all that take part")
     exports: str = option("folder of the ONNX files that --suite names; default: in the cache")
     threads: str = option("comma-separated thread counts", "1")
@@ -154,14 +158,18 @@ def peers(options: PeersOptions) -> None:
     if options.suite and (options.models or is_quantized):
         raise UsageError("a suite is of float32 files", hint="leave out --models and int8")
     experiment = report.EXPERIMENTS.get(options.precision, report.PEERS)
-    run = TaskRun(report.suite_experiment(isa()) if options.suite else experiment, options)
+    if options.suite:
+        experiment = report.suite_experiment(isa(), Path(options.suite).stem)
+    elif options.tables:
+        raise UsageError("--tables are those of a suite", hint="--suite LIST")
+    run = TaskRun(experiment, options)
     if not options.device:  # before models are made and converted
         only = _engines(options) or (SUITE_PEERS if options.suite else ())
         engines = Installed(options.python or sys.executable, quantized=is_quantized, only=only)
     missing: list[str] = []
     if options.suite:
         exports = Path(options.exports) if options.exports else paths.cache() / "networks"
-        model_files, missing = suites.models(Path(options.suite), exports)
+        model_files, missing = suites.models(Path(options.suite), exports, names_in(options.tables))
     else:
         names = names_in(options.models) or zoo.names()
         model_files = [model_path(name, progress=run.progress) for name in names]

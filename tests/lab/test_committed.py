@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,8 +57,11 @@ def test_some_figures_replace_those_of_the_same_keys_and_are_named_in_a_note() -
     assert merged.rows == [ROWS[0], row("b", 3, 8)]
     assert merged.versions == {"it": "1.0", "new": "2"}
     assert merged.notes == ["c fails", "Measured on 2026-01-02: b x."]
-    more = COUNTS.merged(Results(command="", versions={}, rows=[row("c", 1)]))
+    today = Results(command="", versions={}, rows=[row("c", 1)])
+    more = COUNTS.merged(today)
     assert [one["network"] for one in more.rows] == ["a", "b", "c"]
+    assert not more.notes
+    assert replace(COUNTS, name="new").merged(today) is today
 
 
 def test_the_updates_of_a_day_share_a_note() -> None:

@@ -36,6 +36,10 @@ def test_a_list_names_files_and_exported_networks(tmp_path: Path) -> None:
     paths, missing = suite.models(written(tmp_path, text), tmp_path / "exports")
     assert [path.stem for path in paths] == ["a", "b", "resnet", "c"]
     assert missing == ["none/*.onnx", "absent"]
+    paths, _ = suite.models(tmp_path / "list.toml", tmp_path / "exports", ["elsewhere"])
+    assert [path.stem for path in paths] == ["c"]
+    with pytest.raises(UsageError, match="there is no table her"):
+        suite.models(tmp_path / "list.toml", tmp_path / "exports", ["mine", "her"])
 
 
 @pytest.mark.parametrize(
@@ -59,9 +63,10 @@ def test_a_malformed_list_is_an_error(text: str, match: str, tmp_path: Path) -> 
 
 
 def test_the_list_of_networks_is_long_and_has_no_name_twice() -> None:
-    tables = suite.tables(places.root() / "lab/networks/list.toml")
-    names = [name for entries in tables.values() for _, name in entries]
-    assert len(names) == len({*names}) >= 80
+    for path, count in (("list.toml", 80), ("drawn.toml", 100)):
+        tables = suite.tables(places.root() / "lab/networks" / path)
+        names = [name for entries in tables.values() for _, name in entries]
+        assert len(names) == len({*names}) >= count
 
 
 def test_a_network_that_fails_is_left_out_of_a_suite(model: Path, tmp_path: Path) -> None:
@@ -111,3 +116,4 @@ def test_onednn_is_limited_to_the_instructions_of_trimtab(
     with pytest.raises(RunnerError, match="limited to AVX2"):
         Process(str(script), PeerCase.of(model, tmp_path), "openvino", 1)
     assert report.suite_experiment(isa()).name == "peers/suite-avx2"
+    assert report.suite_experiment("", "mine").name == "peers/mine"
