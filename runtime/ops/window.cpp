@@ -55,8 +55,11 @@ const T** PointAtLine(const WindowSource<T>& source, const T* image, int32_t in_
 }  // namespace
 
 TapRange TapsInside(int32_t count, int32_t left, int32_t dilation, int32_t w) {
-  const int32_t begin = left < 0 ? (dilation - 1 - left) / dilation : 0;
-  const int32_t end = left < w ? (w - left + dilation - 1) / dilation : 0;
+  // A division takes as long as the products of a narrow group with the tap.
+  const auto steps = [=](int32_t size) {
+    return dilation == 1 ? size : (size + dilation - 1) / dilation;
+  };
+  const int32_t begin = left < 0 ? steps(-left) : 0, end = left < w ? steps(w - left) : 0;
   return {begin < count ? begin : count, end < count ? end : count};
 }
 
