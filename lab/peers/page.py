@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 
 import lab
-from lab import committed
+from lab import committed, waiting
 from lab.docs.generator import reference
 from lab.docs.sentences import listed, made_by
 from lab.experiment import Experiment
@@ -59,6 +59,34 @@ def _suite(isa: str) -> Page:
         )
         return [f"Not measured yet: `{f'TRIMTAB_ISA={isa} ' if isa else ''}{command}`."]
     return [*_provenance(suite_of), _verdict(suite_of), *_inference(suite_of)]
+
+
+@reference("Drawn networks beside other engines on x86")
+def peers_drawn() -> Page:
+    """Provenance, verdicts by table of the list, and medians of the networks drawn by seed."""
+    drawn = report.suite_experiment("", "drawn")
+    if not drawn.is_measured():
+        return ["Not measured yet: `./inv bench.peers --suite lab/networks/drawn.toml`."]
+    tables = suite.classes(lab.FOLDER / "networks/drawn.toml")
+    measured = drawn.rows()
+    sentences = []
+    for threads in _threads(measured):
+        ratios = report.ratios_of(report.MEDIAN, measured, threads)
+        parts: list[str] = []
+        for title in dict.fromkeys(tables.values()):
+            of_table = [ratio for name, ratio in ratios.items() if tables[name] == title]
+            mean = report.geometric_mean(of_table)
+            parts += [f"{mean:.3f} of the {len(of_table)} of `{title}`"] if mean else []
+        mean = report.geometric_mean(ratios.values())
+        sentences.append(
+            f"With {_counted(threads)}, the geometric mean of {len(ratios)} ratios to the fastest "
+            f"peer is {mean:.3f}: {listed(parts)}."
+        )
+    waited = {(row.network, row.threads): row.waited for row in measured}
+    busy = waiting.sentence([*waited.values()], "cases")
+    provenance, *noise = _provenance(drawn)
+    verdicts = [*sentences, _verdict(drawn), *([busy] if busy else [])]
+    return [provenance, *verdicts, *noise, *_inference(drawn)]
 
 
 @reference("Instructions beside other engines on ARM")

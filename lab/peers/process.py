@@ -82,17 +82,19 @@ class PeerCase:
         """The largest error of the outputs written by a worker, relative to the largest expected
         magnitude of the output.
 
-        The divisor is 1 for an output expected to be all zeros, which occurs in int8: 1/256 is
-        larger than most probabilities of a thousand classes.
+        It is infinite for results that are no numbers. The divisor is 1 for an output expected to
+        be all zeros, which occurs in int8: 1/256 is larger than most probabilities of a thousand
+        classes.
         """
         with np.load(self.folder / "outputs.npz") as archive:
             outputs = [archive[name] for name in archive.files]
         if [a.size for a in outputs] != [e.size for e in self.golden.outputs]:
             return math.inf
-        return max(
+        errors = (
             float(np.abs(a.ravel() - e.ravel()).max(initial=0) / (np.abs(e).max(initial=0) or 1))
             for a, e in zip(outputs, self.golden.outputs, strict=True)
         )
+        return max(math.inf if math.isnan(error) else error for error in errors)
 
 
 @dataclass(frozen=True)

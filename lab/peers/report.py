@@ -17,6 +17,8 @@ from trimtab.results.peer_figures import PeerFigure
 from trimtab.tables import Column, Page, Table, number
 
 DEVICE = "peers/on-"  # and the device's name and the precision
+OTHER_RESULT = 0.5
+"""An error, relative to the largest output, that no rounding explains, of int8 values either."""
 _FOLDERS = {
     "exports": "EXPORTS",
     "pnnx": "PEERS/bin/pnnx",
@@ -203,9 +205,13 @@ def speed_ups(
 
 
 def ratios_of(kind: FigureKind, measured: Iterable[PeersRow], threads: int) -> dict[str, float]:
-    """trimtab's figure divided by the smallest peer's, for networks with both."""
+    """trimtab's figure divided by the smallest peer's, for networks with both.
+
+    Peers with other results do not count: those with an error above `OTHER_RESULT`.
+    """
     ratios = {}
-    for network, results in _by_network(measured, threads).items():
+    right = [row for row in measured if row.engine == US or row.error <= OTHER_RESULT]
+    for network, results in _by_network(right, threads).items():
         values = {name: kind.of(row) for name, row in results.items()}
         peers = [values[name] for name in kind.against.among(values)] if kind.against else []
         if peers and US in values and min(peers) > 0:

@@ -8,7 +8,7 @@ import math
 import sys
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -227,6 +227,12 @@ def test_tables_have_ratios_to_the_best_peer_and_their_geometric_mean() -> None:
     assert speed_up[2:] == [["a", "2.00", "2.00", "2.00"], ["b", "-", "2.00", "2.00"]]
 
 
+def test_a_peer_with_other_results_does_not_count() -> None:
+    rows = [result("a", "ncnn", 1, 4.0), result("a", "trimtab", 1, 2.0)]
+    wrong = replace(result("a", "opencv", 1, 1.0), error=1.0)
+    assert report.ratios_of(report.MEDIAN, [*rows, wrong], 1) == {"a": 0.5}
+
+
 def test_json_has_every_sample_and_the_figures() -> None:
     outcome = PeerComparison(VERSIONS, (result("a", "trimtab", 1, 2.0),), ())
     (row,) = json.loads(json.dumps(report.facts(outcome)))["results"]
@@ -258,8 +264,9 @@ def test_bad_thread_counts_are_refused(text: str) -> None:
         ([2.0, -4.0], [2.0, -3.0], 0.25),
         ([0.0, 0.0], [0.0, 0.002], 0.002),
         ([1.0], [1.0, 1.0], math.inf),
+        ([1.0, 1.0], [1.0, math.nan], math.inf),
     ],
-    ids=["of the largest magnitude", "zeros are expected", "another number of elements"],
+    ids=["of the largest magnitude", "zeros are expected", "other number of elements", "no number"],
 )
 def test_errors_are_relative_to_the_largest_expected_magnitude(
     model: Path, tmp_path: Path, expected: list[float], output: list[float], error: float
