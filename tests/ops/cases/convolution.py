@@ -73,6 +73,17 @@ CONV: dict[str, tuple[Shape, Shape, dict[str, Any]]] = {
         (34, 16, 3, 3),
         {"dilations": [9, 12], "pads": [9, 12, 9, 12]},
     ),
+    # More tiles than pointers are stored for; parts that do not begin at the first slot.
+    "3x3-groups-of-many-tiles": (
+        (3, 24, 19, 17),
+        (24, 8, 3, 3),
+        {"group": 3, "pads": [1, 1, 1, 1]},
+    ),
+    "3x3-groups-of-many-parts": (
+        (1, 128, 24, 24),
+        (128, 4, 3, 3),
+        {"group": 32, "pads": [1, 1, 1, 1]},
+    ),
     "3x3-stride-2-dilated-groups": (
         (1, 40, 9, 15),
         (72, 20, 3, 3),
