@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnxruntime
 import pytest
 from onnx import TensorProto
 
@@ -10,6 +11,8 @@ import trimtab
 from tests.heads import reference
 from tests.heads.reference import Array
 from tests.heads.test_proof import SIDE, network, of_graph, results_of
+from tests.importers.onnx_text import model_of
+from trimtab.errors import UsageError
 from trimtab.sight import run as show
 
 PLACES, POINTS = 84, 5
@@ -63,19 +66,21 @@ def test_a_depth_is_drawn_as_its_pixels() -> None:
 
 
 @pytest.mark.parametrize(
-    ("output", "expected"),
+    ("output", "to", "expected"),
     [
-        (rng.standard_normal((1, 4, 8, 8)), lambda x: x.argmax(1)),
-        (rng.standard_normal((1, 1, 8, 8)), lambda x: (x > 0)[:, 0]),
-        (rng.integers(0, 4, (1, 8, 8)).astype(float), lambda x: x),
+        (rng.standard_normal((1, 4, 8, 8)), "f32", lambda x: x.argmax(1)),
+        (rng.standard_normal((1, 1, 8, 8)), "f32", lambda x: (x > 0)[:, 0]),
+        (rng.integers(0, 4, (1, 8, 8)).astype(float), "f32", lambda x: x),
+        (rng.integers(0, 4, (1, 8, 8)).astype(float), "u8", lambda x: x),
     ],
 )
 def test_classes_of_pixels_are_those_of_logits_or_the_networks_own(
-    output: Array, expected: Array
+    output: Array, to: str, expected: Array
 ) -> None:
-    """The three forms that models/yolo/semantic/predict.py reads."""
+    """The three forms that models/yolo/semantic/predict.py reads; exports write bytes."""
     names = "['road', 'sky', 'car', 'tree']" if output.shape[1] != 1 else "['road']"
     program = network({"output0": output}, {"task": "semantic", "names": names})
+    program.outputs = program.block.add_op("cast", program.outputs, {"to": to}, 1)
     results = results_of(trimtab.attach_head(program, "auto"))
     np.testing.assert_array_equal(results["classes"], expected(output))  # type: ignore[operator]
     assert results["labels"].tobytes().startswith(b"road\0")
@@ -107,3 +112,99 @@ def test_an_export_in_half_precision_is_read_as_any_other() -> None:
     expected[:, :4] = expected[:, :4].clip(0, SIDE)
     count = int(sight.results["count"][0])
     np.testing.assert_allclose(sight.results["boxes"][0, :count], expected, 1e-3, 1e-2)
+
+
+NMS = """net (float[1,3,64,64] images) => (float[1,20,6] output0) {
+  mean = ReduceMean <axes = [1, 2, 3], keepdims = 0> (images)
+  nothing = Mul (mean, zero)
+  moved = Add (best, nothing)
+  is_above = Greater (moved, threshold)
+  coordinates = NonZero (is_above)
+  places = Transpose <perm = [1, 0]> (coordinates)
+  box = GatherND (boxes, places)
+  score = GatherND (moved, places)
+  class = GatherND (classes, places)
+  column = Unsqueeze (class, last)
+  away = Mul (column, far)
+  apart = Add (box, away)
+  batch = Unsqueeze (apart, first)
+  scores = Unsqueeze (score, both)
+  chosen = NonMaxSuppression (batch, scores, most, iou)
+  index = Gather <axis = 1> (chosen, two)
+  flat = Squeeze (index, last)
+  keep = Slice (flat, first, rows, first)
+  box_left = Gather <axis = 0> (box, keep)
+  score_left = Gather <axis = 0> (score, keep)
+  class_left = Gather <axis = 0> (column, keep)
+  score_column = Unsqueeze (score_left, last)
+  table = Concat <axis = 1> (box_left, score_column, class_left)
+  size = Shape (table)
+  count = Gather <axis = 0> (size, index_zero)
+  missing = Sub (limit, count)
+  values = Mul (missing, six)
+  end = Unsqueeze (values, first)
+  pads = Concat <axis = 0> (first, end)
+  line = Reshape (table, all)
+  padded = Pad (line, pads)
+  result = Reshape (padded, shape)
+  output0 = ScatterND (blank, start, result)
+}"""
+"""The nodes that `nms=True` writes: NMSModel of engine/exporter.py."""
+
+
+def test_an_export_with_nms_has_the_boxes_that_it_has_in_onnxruntime() -> None:
+    corners = reference.corners(rng.uniform(8, 56, (PLACES, 4))).astype(np.float32)
+    integers: dict[str, object] = {"last": [1], "first": [0], "both": [0, 1], "two": [2]}
+    integers |= {"rows": [20], "all": [-1], "shape": [1, 20, 6], "start": [[0]], "most": [99]}
+    integers |= {"limit": 20, "six": 6, "index_zero": 0}
+    reals: dict[str, object] = {"zero": 0, "threshold": 0.25, "far": 640, "iou": [0.45]}
+    reals |= {"best": rng.random(PLACES), "classes": rng.integers(0, 3, PLACES)}
+    reals |= {"boxes": corners, "blank": np.zeros((1, 20, 6))}
+    constants = {name: np.array(value, np.int64) for name, value in integers.items()}
+    constants |= {name: np.array(value, np.float32) for name, value in reals.items()}
+    model = model_of(NMS, constants, opset=13)
+    for key, text in {"task": "detect", "names": NAMES, "args": "{'nms': True}"}.items():
+        model.metadata_props.add(key=key, value=text)
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    (rows,) = session.run(None, {"images": np.zeros((1, 3, SIDE, SIDE), np.float32)})
+    expected = rows[0][rows[0, :, 4] > 0]
+    assert 5 < len(expected) <= 20
+    expected[:, :4] = expected[:, :4].clip(0, SIDE)
+    sight = show(trimtab.load(model, cache=False), np.zeros((SIDE, SIDE, 3), np.uint8))
+    boxes = sight.results["boxes"][0, : int(sight.results["count"][0])]
+    np.testing.assert_allclose(boxes, expected, 1e-5, 1e-4)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_boxes_that_rt_detr_has_chosen_are_centers_and_sizes_relative_to_the_picture(
+    count: int,
+) -> None:
+    """RTDETRDecoder.postprocess of nn/modules/head.py, and models/rtdetr/predict.py."""
+    boxes = np.concatenate([rng.uniform(0.3, 0.7, (30, 2)), rng.uniform(0.1, 0.3, (30, 2))], 1)
+    scores, classes = np.linspace(0.9, 0.1, 30), rng.integers(0, count, 30)
+    names = str({i: f"c{i}" for i in range(count)})
+    program = network(
+        {"first": np.concatenate([boxes, scores[:, None]], 1)[None], "numbers": classes[None]},
+        {"task": "detect", "names": names, "head": "RTDETRDecoder"},
+    )
+    first, numbers = program.outputs
+    (numbers,) = program.block.add_op("cast", [numbers], {"to": "i64"}, 1)
+    (numbers,) = program.block.add_op("reshape", [numbers], {"shape": (1, 30, 1)}, 1)
+    (numbers,) = program.block.add_op("cast", [numbers], {"to": "f32"}, 1)
+    program.outputs = program.block.add_op("concat", [first, numbers], {"axis": 2}, 1)
+    sight = show(program, np.zeros((48, 96, 3), np.uint8))
+    used = scores > 0.25
+    assert sight.results["count"][0] == used.sum()
+    expected = np.column_stack([reference.corners(boxes) * [96, 48, 96, 48], scores, classes])
+    np.testing.assert_allclose(sight.results["boxes"][0, : used.sum()], expected[used], 1e-4, 1e-3)
+
+
+def test_boxes_relative_to_the_picture_are_none_in_pixels() -> None:
+    rows = np.zeros((1, 20, 6))
+    rows[0, :5] = [0.2, 0.3, 0.5, 0.6, 0.9, 1]
+    program = network({"output0": rows}, {"task": "detect", "names": NAMES, "end2end": "True"})
+    with pytest.raises(UsageError, match="boxes would be in pixels") as caught:
+        trimtab.attach_head(program, "yolov10")
+    assert "yolov10:relative" in str(caught.value.hint)
+    results = results_of(trimtab.attach_head(program, "yolov10", relative=True))
+    np.testing.assert_allclose(results["boxes"][0, 0, :4], rows[0, 0, :4] * SIDE, 1e-5)

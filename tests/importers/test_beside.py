@@ -318,13 +318,16 @@ def test_a_model_that_says_its_steps_itself_keeps_them(tmp_path: Path) -> None:
     assert "more than" in trimtab.load(tmp_path / "plain.onnx", cache=False).hints.refusal
 
 
+CLASSIFIER = {"task": "classify", "names": {"0": "a"}, "imgsz": [64, 64]}
+
+
 @pytest.mark.parametrize(
     ("metadata", "name", "channels_last", "relative"),
     [
         ({"task": "detect", "names": {"0": "a"}, "end2end": False}, "metadata.json", False, True),
         ({"task": "detect", "names": {"0": "a"}, "end2end": True}, "metadata.json", False, False),
         ({"task": "detect", "names": {"0": "a"}, "end2end": True}, "metadata.json", True, True),
-        ({"task": "classify", "names": {"0": "a"}}, "metadata.json", True, False),
+        (CLASSIFIER, "metadata.json", True, False),
         ({"task": "detect", "names": {0: "a"}}, "temp_meta.txt", True, True),
     ],
 )

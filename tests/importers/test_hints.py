@@ -76,6 +76,22 @@ def test_only_known_and_well_formed_metadata_count(
     assert (result.labels, next(iter(result.heads), "")) == expected
 
 
+@pytest.mark.parametrize(
+    ("size", "step"),
+    [
+        ("[224, 224]", "center_crop(auto, 224, antialias) | "),
+        ([128, 256], "resize(auto, antialias) | "),
+        ("224", ""),
+        ([0, 0], ""),
+    ],
+)
+def test_classifiers_of_ultralytics_see_the_middle_at_their_size(size: object, step: str) -> None:
+    """Resize(size), CenterCrop(size) of data/augment.py: classify_transforms."""
+    assert of_ultralytics({"task": "classify", "imgsz": size}).camera == (
+        f"{step}rgb | scale(1/255)" if step else ""
+    )
+
+
 def test_a_network_that_says_nothing_has_no_automatic_steps_and_head() -> None:
     program = trimtab.load(detectors.yolov8(size=(64, 64)))
     with pytest.raises(UsageError, match="does not say how pictures"):

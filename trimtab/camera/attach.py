@@ -28,7 +28,7 @@ def attach(program: Program, camera: Camera | str, input: str = "") -> Program:
             where=program.name,
             hint="attach the camera to the network that was loaded, and plan that",
         )
-    program.require_fixed_sizes("a camera")
+    program.require_fixed_inputs("a camera")
     camera = with_steps_of(program, camera)
     twin = program.copy()
     name = _input(twin, input)

@@ -159,15 +159,15 @@ def _attached(program: Program, request: HeadRequest) -> HeadBuilder:
 
 
 def free_names(program: Program) -> None:
-    """Renames computed tensors that have the names of a head's outputs, as exports may."""
-    for op in program.ops:
-        for name in OUTPUTS & {*op.outputs}:
-            free = program.block.new_name(f"{name}.raw")
-            program.vars[free] = program.vars.pop(name)
-            program.vars[free].name = free
-            program.block.replace_uses(name, free)
+    """Renames tensors that have the names of a head's outputs, as exports may; inputs stay."""
+    for name in OUTPUTS & program.vars.keys() - {*program.inputs}:
+        free = program.block.new_name(f"{name}.raw")
+        program.vars[free] = program.vars.pop(name)
+        program.vars[free].name = free
+        program.block.replace_uses(name, free)
+        for op in program.ops:
             op.outputs = [free if output == name else output for output in op.outputs]
-            program.outputs = [free if output == name else output for output in program.outputs]
+        program.outputs = [free if output == name else output for output in program.outputs]
 
 
 def attach_head(program: Program, head: str, **options: Any) -> Program:
@@ -182,7 +182,7 @@ def attach_head(program: Program, head: str, **options: Any) -> Program:
 
 
 def _check_not_planned(program: Program, request: HeadRequest) -> None:
-    program.require_fixed_sizes(f"the head {request.name}")
+    program.require_fixed_inputs(f"the head {request.name}")
     if program.planned:
         raise UsageError(
             f"a planned program cannot have the head {request.name}",

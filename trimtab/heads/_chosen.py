@@ -5,6 +5,7 @@ any order.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,15 +19,14 @@ VALUES = 6
 _LOW = -1.0  # below the scores: of a box of a class that was not asked for
 
 
-def append_chosen(builder: HeadBuilder, rows: Var) -> str:
+def append_chosen(builder: HeadBuilder, rows: Var, scale: Sequence[float] = ()) -> str:
     """The best boxes of [n, rows, 6 + values]. Returns the further values of those, [n, boxes,
-    values], "" if there are none.
+    values], "" if there are none. `scale`: factors of x and y, default: `builder.unit_scale`.
     """
     boxes, count = best_rows(builder, rows)
-    index = builder.selected
-    boxes = builder.mapped(
-        boxes, [*builder.unit_scale * 2, 1, 1], [*builder.request.offset * 2, 0, 0]
-    )
+    index, offset = builder.selected, builder.request.offset
+    scale = tuple(scale or builder.unit_scale)
+    boxes = builder.mapped(boxes, [*scale * 2, 1, 1], [*offset * 2, 0, 0])
     builder.suppressed(builder.only_used(boxes, count), count, index, iou=1.0)
     if rows.shape[2] == VALUES:
         return ""
@@ -40,7 +40,9 @@ def best_rows(builder: HeadBuilder, rows: Var) -> tuple[str, str]:
     r = builder.request
     if r.multi_label:
         raise r.invalid("the network has chosen one class of each box: leave out multi_label")
-    builder.reads(_reading(builder, rows))
+    is_relative = r.relative or builder.program.hints.relative
+    pixels = Values("boxes", rows.name, 2, 0, 4, -math.inf, math.inf, in_pixels=True)
+    builder.reads(chosen_reading(builder, rows, () if is_relative else (pixels,)))
     corners, score, number = (part(builder, rows.name, *ends) for ends in ((0, 4), (4, 5), (5, 6)))
     if r.classes:
         limit = builder.constant(np.array(r.classes, np.float32), "classes")
@@ -60,8 +62,10 @@ def part(builder: HeadBuilder, x: str, start: int, end: int) -> str:
     return builder.add("slice", [x], starts=(start,), ends=(end,), axes=(2,))[0]
 
 
-def _reading(builder: HeadBuilder, rows: Var) -> Reading:
-    """Unused rows may be -1."""
+def chosen_reading(builder: HeadBuilder, rows: Var, boxes: tuple[Values, ...]) -> Reading:
+    """The reading of [n, rows, 6 + values], of which unused rows may be -1; `boxes`: what a run
+    must show of the first four values.
+    """
     classes = 0 if builder.request.classes else builder.label_count
     last = classes - 1 if classes else math.inf
     return Reading(
@@ -70,5 +74,6 @@ def _reading(builder: HeadBuilder, rows: Var) -> Reading:
         values=(
             Values("scores", rows.name, 2, 4, 5, low=-1.0),
             Values("classes", rows.name, 2, 5, VALUES, low=-1.0, high=last, whole=True),
+            *boxes,
         ),
     )

@@ -128,6 +128,15 @@ def _run(program: Program, reading: Reading, request: HeadRequest) -> Iterator[s
                 "its boxes are before left and top",
                 f"{_other_heads(program, request)}; or --tensor names the tensors of this one",
             )
+        if values.in_pixels and 0 < high <= 1:
+            raise _refused(
+                program,
+                request,
+                f"its {values.what} would be in pixels, and in a run with noise they are from "
+                f"{low:.4g} to {high:.4g}",
+                f"{_other_heads(program, request)}; or {request.name}:relative if they are relative "
+                "to the image",
+            )
         is_whole = not values.whole or np.all(np.abs(part - np.round(part)) < _TOLERANCE)
         if not fits or not is_whole:
             kind = "whole numbers " if values.whole else ""

@@ -25,7 +25,7 @@ def append(builder: HeadBuilder) -> None:
     """The class with the largest score of each pixel, the first of equal ones: [n, h, w]."""
     dims = [len(var.shape) for var in builder.tensors]
     (x,) = builder.tensors if dims in ([3], [4]) else (None,)
-    if x is None or (dims == [3] and x.dtype not in ("i32", "i64", "f32")):
+    if x is None or (dims == [3] and x.dtype not in ("u8", "i32", "i64", "f32")):
         raise builder.invalid("[n, classes, h, w] or classes [n, h, w]")
     if dims == [3]:
         builder.reads(Reading())

@@ -1,6 +1,7 @@
 """RT-DETR and Deformable DETR: as detr, and each class has a sigmoid; there is no class for no
-object. Or one output [n, queries, 4 + classes] with boxes and computed sigmoids, as exports of
-Ultralytics have.
+object. Or one output [n, queries, 4 + classes] with boxes and computed sigmoids, or [n, rows, 6] of
+boxes that the network has chosen, with center, size, score and class, as exports of Ultralytics
+have.
 """
 
 from __future__ import annotations

@@ -188,7 +188,11 @@ class Program:
                 where=self.name,
                 hint="load the part of the network before them, with `outputs` or --tensor",
             )
-        if self.is_free:
+        self.require_fixed_inputs(what)
+
+    def require_fixed_inputs(self, what: str) -> None:
+        """UsageError that `what` needs inputs of one size, if their dimensions are free."""
+        if any(op.type == "free_sizes" for op in self.ops):
             raise UsageError(
                 f"{what} needs inputs of one size, not free dimensions",
                 where=self.name,

@@ -14,7 +14,10 @@ from trimtab.importers.beside.steps import by_number
 from trimtab.program import ModelHints
 
 _YOLO = "letterbox(auto, 114) | rgb | scale(1/255)"
+_STRETCHED = "resize(auto) | rgb | scale(1/255)"
 _CHOSEN = "yolov10"
+_QUERIES = "RTDETRDecoder"
+"""The last module of RT-DETR, which newer files name: models/rtdetr/predict.py stretches pictures."""
 _PICTURE = 4  # dimensions
 _USES = {
     "detect": (_YOLO, ("yolov8", _CHOSEN, "rt_detr")),
@@ -22,10 +25,12 @@ _USES = {
     "segment": (_YOLO, ("yolov8_seg",)),
     "obb": (_YOLO, ("yolov8_obb",)),
     "semantic": (_YOLO, ("arg_max",)),
-    "depth": ("resize(auto) | rgb | scale(1/255)", ("depth",)),
-    "classify": ("center_crop(auto, 0) | rgb | scale(1/255)", ("top_k",)),
+    "depth": (_STRETCHED, ("depth",)),
+    "classify": ("", ("top_k",)),
 }
-"""The camera's steps and the heads of each task, which networks of several families have."""
+"""The camera's steps and the heads of each task, which networks of several families have; those of
+`classify` follow from the size.
+"""
 
 
 def of_ultralytics(metadata: Mapping[str, Any]) -> ModelHints:
@@ -41,15 +46,33 @@ def of_ultralytics(metadata: Mapping[str, Any]) -> ModelHints:
         "end2end": _value(metadata.get("end2end")) is True,
         "nms": isinstance(args, dict) and args.get("nms") is True,
     }
-    if any(ends.values()):  # the file ends with boxes
-        heads = tuple(sorted(heads, key=lambda head: head != _CHOSEN))
+    if task == "classify":
+        camera = _classified(_value(metadata.get("imgsz")))
+    if metadata.get("head") == _QUERIES:
+        camera, heads = _STRETCHED, ("rt_detr",)
+    elif any(ends.values()):  # the file ends with boxes, and queries have neither
+        heads = tuple(sorted({*heads} - {"rt_detr"}, key=lambda head: head != _CHOSEN))
     entry = ", ".join([f"task={task}", *(name for name, is_set in ends.items() if is_set)])
     points = _value(metadata.get("kpt_shape"))
-    is_known = isinstance(points, list | tuple) and [type(n) for n in points] == [int, int]
-    point_values = points[1] if is_known and points[1] in (2, 3) else 0
+    point_values = points[1] if _are_two(points) and points[1] in (2, 3) else 0
     return ModelHints(
         by_number(_value(metadata.get("names"))), camera, heads, entry, point_values=point_values
     )
+
+
+def _classified(size: Any) -> str:
+    """The steps of data/augment.py: classify_transforms for a size of [height, width]."""
+    if not _are_two(size):
+        return ""
+    is_square = size[0] == size[1]
+    fit = f"center_crop(auto, {size[0]}, antialias)" if is_square else "resize(auto, antialias)"
+    return f"{fit} | rgb | scale(1/255)"
+
+
+def _are_two(value: Any) -> bool:
+    """Whether a value is two positive numbers."""
+    is_list = isinstance(value, list | tuple) and [type(n) for n in value] == [int] * 2
+    return is_list and min(value) > 0
 
 
 def sizes(
@@ -60,14 +83,13 @@ def sizes(
     """
     pictures = [name for name, dims in declared.items() if dims is None or len(dims) == _PICTURE]
     size, channels = _value(metadata.get("imgsz")), _value(metadata.get("channels", 3))
-    numbers = [channels, *size] if isinstance(size, list | tuple) else []
-    is_known = [type(n) for n in numbers] == [int] * 3 and min(numbers) > 0
+    is_known = _are_two(size) and type(channels) is int and channels > 0
     if "task" not in metadata or not is_known or len(declared) != 1 or len(pictures) != 1:
         return {}
     dims = declared[pictures[0]]
     if dims is not None and all(isinstance(n, int) and n > 0 for n in dims):
         return {}
-    return {pictures[0]: (1, *numbers)}
+    return {pictures[0]: (1, channels, *size)}
 
 
 def of_tflite(metadata: Mapping[str, Any], *, channels_last: bool) -> ModelHints:
