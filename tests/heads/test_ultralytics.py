@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import onnxruntime
 import pytest
 from onnx import TensorProto
 
@@ -11,7 +10,6 @@ import trimtab
 from tests.heads import reference
 from tests.heads.reference import Array
 from tests.heads.test_proof import SIDE, network, of_graph, results_of
-from tests.importers.onnx_text import model_of
 from trimtab.errors import UsageError
 from trimtab.sight import run as show
 
@@ -112,67 +110,6 @@ def test_an_export_in_half_precision_is_read_as_any_other() -> None:
     expected[:, :4] = expected[:, :4].clip(0, SIDE)
     count = int(sight.results["count"][0])
     np.testing.assert_allclose(sight.results["boxes"][0, :count], expected, 1e-3, 1e-2)
-
-
-NMS = """net (float[1,3,64,64] images) => (float[1,20,6] output0) {
-  mean = ReduceMean <axes = [1, 2, 3], keepdims = 0> (images)
-  nothing = Mul (mean, zero)
-  moved = Add (best, nothing)
-  is_above = Greater (moved, threshold)
-  coordinates = NonZero (is_above)
-  places = Transpose <perm = [1, 0]> (coordinates)
-  box = GatherND (boxes, places)
-  score = GatherND (moved, places)
-  class = GatherND (classes, places)
-  column = Unsqueeze (class, last)
-  away = Mul (column, far)
-  apart = Add (box, away)
-  batch = Unsqueeze (apart, first)
-  scores = Unsqueeze (score, both)
-  chosen = NonMaxSuppression (batch, scores, most, iou)
-  index = Gather <axis = 1> (chosen, two)
-  flat = Squeeze (index, last)
-  keep = Slice (flat, first, rows, first)
-  box_left = Gather <axis = 0> (box, keep)
-  score_left = Gather <axis = 0> (score, keep)
-  class_left = Gather <axis = 0> (column, keep)
-  score_column = Unsqueeze (score_left, last)
-  table = Concat <axis = 1> (box_left, score_column, class_left)
-  size = Shape (table)
-  count = Gather <axis = 0> (size, index_zero)
-  missing = Sub (limit, count)
-  values = Mul (missing, six)
-  end = Unsqueeze (values, first)
-  pads = Concat <axis = 0> (first, end)
-  line = Reshape (table, all)
-  padded = Pad (line, pads)
-  result = Reshape (padded, shape)
-  output0 = ScatterND (blank, start, result)
-}"""
-"""The nodes that `nms=True` writes: NMSModel of engine/exporter.py."""
-
-
-def test_an_export_with_nms_has_the_boxes_that_it_has_in_onnxruntime() -> None:
-    corners = reference.corners(rng.uniform(8, 56, (PLACES, 4))).astype(np.float32)
-    integers: dict[str, object] = {"last": [1], "first": [0], "both": [0, 1], "two": [2]}
-    integers |= {"rows": [20], "all": [-1], "shape": [1, 20, 6], "start": [[0]], "most": [99]}
-    integers |= {"limit": 20, "six": 6, "index_zero": 0}
-    reals: dict[str, object] = {"zero": 0, "threshold": 0.25, "far": 640, "iou": [0.45]}
-    reals |= {"best": rng.random(PLACES), "classes": rng.integers(0, 3, PLACES)}
-    reals |= {"boxes": corners, "blank": np.zeros((1, 20, 6))}
-    constants = {name: np.array(value, np.int64) for name, value in integers.items()}
-    constants |= {name: np.array(value, np.float32) for name, value in reals.items()}
-    model = model_of(NMS, constants, opset=13)
-    for key, text in {"task": "detect", "names": NAMES, "args": "{'nms': True}"}.items():
-        model.metadata_props.add(key=key, value=text)
-    session = onnxruntime.InferenceSession(model.SerializeToString())
-    (rows,) = session.run(None, {"images": np.zeros((1, 3, SIDE, SIDE), np.float32)})
-    expected = rows[0][rows[0, :, 4] > 0]
-    assert 5 < len(expected) <= 20
-    expected[:, :4] = expected[:, :4].clip(0, SIDE)
-    sight = show(trimtab.load(model, cache=False), np.zeros((SIDE, SIDE, 3), np.uint8))
-    boxes = sight.results["boxes"][0, : int(sight.results["count"][0])]
-    np.testing.assert_allclose(boxes, expected, 1e-5, 1e-4)
 
 
 @pytest.mark.parametrize("count", [2, 3])

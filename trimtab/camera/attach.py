@@ -43,6 +43,8 @@ def attach(program: Program, camera: Camera | str, input: str = "") -> Program:
     if is_channels_last:
         permutation = {"permutation": (0, 2, 3, 1)}
         ops.append(block.make_op("transpose", op.outputs, permutation, [f"{name}.transposed"]))
+    if len(old.shape) == 3:
+        ops.append(block.make_op("reshape", op.outputs, {"shape": old.shape}, [f"{name}.alone"]))
     if old.dtype in _CONVERSIONS:
         to, convert = {"to": old.dtype}, _CONVERSIONS[old.dtype]
         ops.append(block.make_op(convert, ops[-1].outputs, to, [f"{name}.converted"]))
@@ -90,7 +92,7 @@ def _input(program: Program, name: str) -> str:
 
 def _size(var: Var, camera: Camera) -> tuple[Size, bool]:
     """Width and height of the network's input, and whether its channels are last."""
-    count, shape = camera.channel_count, var.shape
+    count, shape = camera.channel_count, var.shape if len(var.shape) != 3 else (1, *var.shape)
     if var.dtype not in ("f32", "f16") and (
         var.quantization is None or var.quantization.axis is not None
     ):
@@ -112,7 +114,7 @@ def _size(var: Var, camera: Camera) -> tuple[Size, bool]:
             hint="leave the size out, or load the network with that size",
         )
     raise UsageError(
-        f"the input {var.name!r} has the shape {list(shape)}, and a camera gives one image of "
+        f"the input {var.name!r} has the shape {list(var.shape)}, and a camera gives one image of "
         f"{count} channel{'s'[: count != 1]}",
         hint="rgb, bgr or gray in the description sets the channels",
     )

@@ -115,7 +115,7 @@ def _run(program: Program, reading: Reading, request: HeadRequest) -> Iterator[s
         return
     shown = []
     for values in unproven:
-        part = np.take(results[values.tensor], range(values.start, values.end), values.axis)
+        part = _of_axis(results[values.tensor], values)
         low, high = (float(v) for v in (part.min(initial=np.inf), part.max(initial=-np.inf)))
         fits = not part.size or (
             low >= values.low - _TOLERANCE and high <= values.high + _TOLERANCE
@@ -134,8 +134,7 @@ def _run(program: Program, reading: Reading, request: HeadRequest) -> Iterator[s
                 request,
                 f"its {values.what} would be in pixels, and in a run with noise they are from "
                 f"{low:.4g} to {high:.4g}",
-                f"{_other_heads(program, request)}; or {request.name}:relative if they are relative "
-                "to the image",
+                f"{_other_heads(program, request)}; or {request.name}:relative if they are so",
             )
         is_whole = not values.whole or np.all(np.abs(part - np.round(part)) < _TOLERANCE)
         if not fits or not is_whole:
@@ -151,6 +150,12 @@ def _run(program: Program, reading: Reading, request: HeadRequest) -> Iterator[s
         order = ", in order" if values.ordered else ""
         shown.append(f"{values.what} from {low:.3g} to {high:.3g}{order}")
     yield f"in a run with noise {', '.join(shown)}"
+
+
+def _of_axis(result: NDArray[np.float32], values: Values) -> NDArray[np.float32]:
+    """The elements of a result, which may have fewer rows in this run."""
+    end = min(values.end, result.shape[values.axis])
+    return np.take(result, range(values.start, end), values.axis)
 
 
 def _disorder(corners: NDArray[np.float32], axis: int) -> float:
@@ -196,6 +201,7 @@ def _leave_out_cameras(program: Program) -> None:
 
 def _is_picture(var: Var) -> bool:
     is_image = len(var.shape) == 4 and not {var.shape[1], var.shape[3]}.isdisjoint(CHANNELS)
+    is_image |= len(var.shape) == 3 and var.shape[0] in CHANNELS
     return is_image and var.dtype in ("f32", "f16", "i8", "u8")
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 class Values:
     """Elements from `start` to `end` along `axis` of a tensor, which are between `low` and `high`
     for any picture, `whole` numbers if that is said, and in `ordered` ones the second half is not
-    below the first: right and bottom behind left and top. Those `in_pixels` are not all from 0 to 1.
-    `what`: their name, for errors.
+    below the first: right and bottom behind left and top. Those `in_pixels` are not all from 0 to
+    1. `what`: their name, for errors.
     """
 
     what: str

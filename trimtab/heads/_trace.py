@@ -78,8 +78,8 @@ def on_strides(size: tuple[int, int], rows: int, anchors: Sequence[int] = (1,)) 
 
 
 def image_sizes(program: Program) -> Iterator[tuple[int, int]]:
-    """Height and width of each image [n, c, h, w] or [n, h, w, c] that the network sees: that of a
-    camera, if it is behind one, or an input.
+    """Height and width of each image [n, c, h, w], [n, h, w, c] or [c, h, w] that the network sees:
+    that of a camera, if it is behind one, or an input.
     """
     for op in program.ops:
         if op.type == CAMERA:
@@ -90,3 +90,5 @@ def image_sizes(program: Program) -> Iterator[tuple[int, int]]:
         if len(shape) == _PICTURE:
             is_last = shape[1] not in CHANNELS and shape[3] in CHANNELS
             yield (shape[1], shape[2]) if is_last else (shape[2], shape[3])
+        elif len(shape) == _PICTURE - 1 and shape[0] in CHANNELS:
+            yield shape[1], shape[2]

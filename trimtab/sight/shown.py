@@ -112,7 +112,7 @@ def advice(program: Program) -> str:
 
 def _picture_input(program: Program) -> str:
     """The only input that may be a picture; UsageError if there is none, or several."""
-    shapes = {name: program.vars[name].shape for name in program.inputs}
+    shapes = {name: _batched(program.vars[name].shape) for name in program.inputs}
     fitting = [name for name, shape in shapes.items() if len(shape) == 4 and shape[0] == 1]
     if len(fitting) == 1 and shapes[fitting[0]].count(1) < 3:
         return fitting[0]
@@ -139,9 +139,14 @@ def _picture_input(program: Program) -> str:
     )
 
 
+def _batched(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape with a batch of 1, as that of a picture [c, h, w], which torchvision's have."""
+    return (1, *shape) if len(shape) == 3 and shape[0] in (1, 3) else shape
+
+
 def _size(program: Program, name: str, view: Camera) -> tuple[int, int]:
     """Width and height of an input; UsageError if there is none of that name."""
-    shape = program.vars[name].shape if name in program.inputs else ()
+    shape = _batched(program.vars[name].shape) if name in program.inputs else ()
     if len(shape) != 4:
         hint = f"the inputs are: {', '.join(program.inputs)}"
         raise UsageError(f"the input {name!r} takes no picture", where=program.name, hint=hint)

@@ -17,7 +17,7 @@ _YOLO = "letterbox(auto, 114) | rgb | scale(1/255)"
 _STRETCHED = "resize(auto) | rgb | scale(1/255)"
 _CHOSEN = "yolov10"
 _QUERIES = "RTDETRDecoder"
-"""The last module of RT-DETR, which newer files name: models/rtdetr/predict.py stretches pictures."""
+"""The last module of RT-DETR in newer files; models/rtdetr/predict.py stretches pictures."""
 _PICTURE = 4  # dimensions
 _USES = {
     "detect": (_YOLO, ("yolov8", _CHOSEN, "rt_detr")),
