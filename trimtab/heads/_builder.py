@@ -202,6 +202,32 @@ class HeadBuilder:
             (values,) = self.add("transpose", [values], permutation=(0, 2, 1))
         return values
 
+    def in_cells(
+        self,
+        points: str,
+        grids: Sequence[Sequence[int]],
+        strides: Sequence[float],
+        per_place: int = 1,
+        factor: int = 1,
+    ) -> str:
+        """Points of the selected boxes [n, rows, points, 2] in pixels, of those in units of the
+        stride times `factor`, from the corner of the cell. `per_place`: boxes of a cell.
+        """
+        table = []  # of each box: x and y of the corner, and the unit
+        for (height, width), stride in zip(grids, strides, strict=True):
+            y, x = np.mgrid[:height, :width] * stride
+            cells = np.stack([x, y, np.full_like(x, factor * stride)], -1).reshape(-1, 3)
+            table.append(np.repeat(cells, per_place, 0))
+        images, rows = self.program.vars[self.selected].shape
+        (index,) = self.add("reshape", [self.selected], shape=(images * rows,))
+        cell = self.constant(np.concatenate(table).astype(np.float32), "cells")
+        (cell,) = self.add("gather", [cell, index], axis=0)
+        (cell,) = self.add("reshape", [cell], shape=(images, rows, 1, 3))
+        for op, start, end in (("mul", 2, 3), ("add", 0, 2)):
+            (by,) = self.add("slice", [cell], starts=(start,), ends=(end,), axes=(3,))
+            (points,) = self.add(op, [points, by])
+        return points
+
     def with_sure_scores(self, points: str) -> str:
         """Keypoints [n, rows, points, 2] with the score 1: [n, rows, points, 3]."""
         return self.add("pad", [points], pads=(0, 0, 0, 0, 0, 0, 0, 1), value=1.0)[0]

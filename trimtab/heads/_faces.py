@@ -8,14 +8,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from trimtab.heads._builder import HeadBuilder
 from trimtab.heads._reading import Reading, Values
 from trimtab.program import Var
-
-Array = NDArray[np.float32]
 
 STRIDES = (8, 16, 32)
 _SCORE, _BOX, _POINTS = 1, 4, 10
@@ -93,21 +88,6 @@ def _append_points(
     points = builder.of_selected(_joined(builder, levels))
     images, rows, count = builder.program.vars[points].shape
     (points,) = builder.add("reshape", [points], shape=(images, rows, count // 2, 2))
-    for op, table in zip(("mul", "add"), _cells(grids, per_place), strict=True):
-        constant = builder.constant(table, "cells")
-        (index,) = builder.add("reshape", [builder.selected], shape=(images * rows,))
-        (cells,) = builder.add("gather", [constant, index], axis=0)
-        (cells,) = builder.add("reshape", [cells], shape=(images, rows, 1, table.shape[1]))
-        (points,) = builder.add(op, [points, cells])
+    points = builder.in_cells(points, grids, STRIDES, per_place)
     points = builder.with_sure_scores(points)
     builder.add_points(builder.add("reshape", [points], shape=(images, rows, count // 2 * 3))[0])
-
-
-def _cells(grids: Sequence[Sequence[int]], per_place: int) -> tuple[Array, Array]:
-    """The stride, and x and y of the corner, of the cell of each box, in pixels."""
-    strides, corners = [], []
-    for (height, width), stride in zip(grids, STRIDES, strict=True):
-        y, x = np.mgrid[:height, :width] * stride
-        corners.append(np.repeat(np.stack([x, y], -1).reshape(-1, 2), per_place, 0))
-        strides.append(np.full((len(corners[-1]), 1), stride))
-    return np.concatenate(strides).astype(np.float32), np.concatenate(corners).astype(np.float32)

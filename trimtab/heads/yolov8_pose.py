@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from trimtab.heads._builder import HeadBuilder
 from trimtab.heads._chosen import VALUES, append_chosen
 from trimtab.heads._distance import (
@@ -107,22 +105,13 @@ def _append_raw(builder: HeadBuilder, classes: int, per_point: int) -> None:
     images, rows, count = builder.program.vars[values].shape
     shape = (images, rows, count // per_point, per_point)
     (values,) = builder.add("reshape", [values], shape=shape)
-    table = []  # of each place: x and y of the corner, and twice the stride
-    for (h, w), stride in zip(grids, builder.strides(grids), strict=True):
-        y, x = np.mgrid[:h, :w] * stride
-        table.append(np.stack([x, y, np.full_like(x, 2 * stride)], -1).reshape(-1, 3))
-    cells = builder.constant(np.concatenate(table).astype(np.float32), "cells")
-    (index,) = builder.add("reshape", [builder.selected], shape=(images * rows,))
-    (cells,) = builder.add("gather", [cells, index], axis=0)
-    (cells,) = builder.add("reshape", [cells], shape=(images, rows, 1, 3))
 
-    def part(of: str, start: int, end: int) -> str:
-        return builder.add("slice", [of], starts=(start,), ends=(end,), axes=(3,))[0]
+    def part(start: int, end: int) -> str:
+        return builder.add("slice", [values], starts=(start,), ends=(end,), axes=(3,))[0]
 
-    (places,) = builder.add("mul", [part(values, 0, 2), part(cells, 2, 3)])
-    (places,) = builder.add("add", [places, part(cells, 0, 2)])
+    places = builder.in_cells(part(0, 2), grids, builder.strides(grids), factor=2)
     if per_point == 3:
-        (scores,) = builder.add("sigmoid", [part(values, 2, 3)])
+        (scores,) = builder.add("sigmoid", [part(2, 3)])
         (places,) = builder.add("concat", [places, scores], axis=3)
     (points,) = builder.add("reshape", [places], shape=(images, rows, count))
     builder.add_points(_with_scores(builder, points, per_point))
