@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from trimtab.errors import TrimtabError, UsageError
 from trimtab.heads._reading import Reading, Values
 from trimtab.heads._request import HeadRequest
-from trimtab.heads._trace import CAMERA, CHANNELS, image_sizes, on_strides
+from trimtab.heads._trace import CAMERA, CHANNELS, image_sizes, is_alone, on_strides
 from trimtab.program import Program, Var
 from trimtab.program.block import NUMPY_DTYPES
 from trimtab.session import Session
@@ -201,8 +201,7 @@ def _leave_out_cameras(program: Program) -> None:
 
 def _is_picture(var: Var) -> bool:
     is_image = len(var.shape) == 4 and not {var.shape[1], var.shape[3]}.isdisjoint(CHANNELS)
-    is_image |= len(var.shape) == 3 and var.shape[0] in CHANNELS
-    return is_image and var.dtype in ("f32", "f16", "i8", "u8")
+    return (is_image or is_alone(var.shape)) and var.dtype in ("f32", "f16", "i8", "u8")
 
 
 def _noise(var: Var, rng: np.random.Generator) -> NDArray[np.generic]:

@@ -12,6 +12,8 @@ _STRIDES = tuple(2**i for i in range(1, 8))
 CHANNELS = (1, 3, 4)
 """The numbers of channels of a picture."""
 
+_LEAST_SIDE = 16
+
 CAMERA = "camera_image"
 """The operator that makes an input of the network from a camera's frame."""
 
@@ -77,8 +79,13 @@ def on_strides(size: tuple[int, int], rows: int, anchors: Sequence[int] = (1,)) 
     return ()
 
 
+def is_alone(shape: Sequence[int]) -> bool:
+    """Whether the shape is that of a picture [3, h, w] without a batch, as torchvision has it."""
+    return len(shape) == _PICTURE - 1 and shape[0] == 3 and min(shape[1:]) >= _LEAST_SIDE
+
+
 def image_sizes(program: Program) -> Iterator[tuple[int, int]]:
-    """Height and width of each image [n, c, h, w], [n, h, w, c] or [c, h, w] that the network sees:
+    """Height and width of each image [n, c, h, w], [n, h, w, c] or [3, h, w] that the network sees:
     that of a camera, if it is behind one, or an input.
     """
     for op in program.ops:
@@ -90,5 +97,5 @@ def image_sizes(program: Program) -> Iterator[tuple[int, int]]:
         if len(shape) == _PICTURE:
             is_last = shape[1] not in CHANNELS and shape[3] in CHANNELS
             yield (shape[1], shape[2]) if is_last else (shape[2], shape[3])
-        elif len(shape) == _PICTURE - 1 and shape[0] in CHANNELS:
+        elif is_alone(shape):
             yield shape[1], shape[2]

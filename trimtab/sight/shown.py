@@ -95,7 +95,10 @@ def _head(program: Program, text: str) -> HeadRequest | None:
     if request.name != AUTO or program.hints.heads:
         return request
     shapes = [program.vars[name].shape for name in program.outputs]
-    is_classifier = len(shapes) == 1 and len(shapes[0]) == 2 and shapes[0][1] > 1
+    # A file that says what the network is for, and no head, may end with an embedding.
+    is_classifier = (
+        not program.hints.entry and len(shapes) == 1 and len(shapes[0]) == 2 and shapes[0][1] > 1
+    )
     return replace(request, name="top_k") if is_classifier else None
 
 
@@ -140,8 +143,8 @@ def _picture_input(program: Program) -> str:
 
 
 def _batched(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape with a batch of 1, as that of a picture [c, h, w], which torchvision's have."""
-    return (1, *shape) if len(shape) == 3 and shape[0] in (1, 3) else shape
+    """The shape with a batch of 1, as that of a picture [3, h, w], which torchvision's have."""
+    return (1, *shape) if len(shape) == 3 and shape[0] == 3 else shape
 
 
 def _size(program: Program, name: str, view: Camera) -> tuple[int, int]:

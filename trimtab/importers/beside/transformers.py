@@ -105,4 +105,4 @@ def read_network(content: Mapping[str, Any]) -> ModelHints:
     family, _, purpose = name.partition("For")
     heads = ("detr",) if family in _SOFTMAX else _HEADS.get(purpose, ())
     labels = by_number(content.get("id2label"))
-    return ModelHints(labels, heads=heads, entry=f"architectures: {name}" if heads else "")
+    return ModelHints(labels, heads=heads, entry=f"architectures: {name}"[:80] if name else "")
