@@ -62,14 +62,16 @@ GRAPHS = {
 }
 
 
+@pytest.mark.parametrize("threshold", [0.7, 1.1])
 @pytest.mark.parametrize("origin", GRAPHS)
-def test_boxes_are_those_that_the_file_has_in_onnxruntime(origin: str) -> None:
+def test_boxes_are_those_that_the_file_has_in_onnxruntime(origin: str, threshold: float) -> None:
+    """With a high threshold there are none."""
     rng = np.random.default_rng(5)
     middles = np.concatenate([rng.uniform(8, 56, (PLACES, 2)), rng.uniform(3, 12, (PLACES, 2))], 1)
     integers: dict[str, object] = {"last": [1], "first": [0], "both": [0, 1], "two": [2]}
     integers |= {"rows": [ROWS], "all": [-1], "shape": [1, ROWS, 6], "start": [[0]], "most": [99]}
     integers |= {"limit": ROWS, "six": 6, "index_zero": 0}
-    reals: dict[str, object] = {"zero": 0, "threshold": 0.7, "far": 640, "iou": [0.45]}
+    reals: dict[str, object] = {"zero": 0, "threshold": threshold, "far": 640, "iou": [0.45]}
     reals |= {"best": rng.random(PLACES), "numbers": rng.integers(0, 3, PLACES)}
     reals |= {"corners": reference.corners(middles), "blank": np.zeros((1, ROWS, 6))}
     constants = {name: np.array(value, np.int64) for name, value in integers.items()}
@@ -86,7 +88,7 @@ def test_boxes_are_those_that_the_file_has_in_onnxruntime(origin: str) -> None:
     results = session.run(None, {"images": np.zeros(shape, np.float32)})
     rows = results[0][0] if is_of_file else np.column_stack(results)
     expected = rows[rows[:, 4] > 0]
-    assert 5 < len(expected) < ROWS
+    assert (5 < len(expected) < ROWS) == (threshold < 1)
     expected[:, :4] = expected[:, :4].clip(0, SIDE)
     steps, head = ("auto", "auto") if is_of_file else ("resize(auto)", "torchvision")
     program = trimtab.load(model, cache=False)
