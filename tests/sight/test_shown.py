@@ -12,6 +12,7 @@ import trimtab
 from tests.sight.networks import classifier, picture
 from trimtab.errors import UsageError
 from trimtab.sight import advice
+from trimtab.sight import run as show
 
 
 def test_in_python_a_file_or_an_array_is_shown(tmp_path: Path) -> None:
@@ -50,6 +51,23 @@ def test_a_network_says_whether_and_how_it_takes_pictures(tmp_path: Path) -> Non
     assert "x [1, 1]" in str(caught.value)
     assert advice(trimtab.load(without)) == str(caught.value)
     assert "does not say how a picture becomes image" in advice(trimtab.load(classifier(tmp_path)))
+
+
+def test_a_picture_is_not_all_that_two_towers_take() -> None:
+    program = trimtab.Program("towers")
+    program.add_input("pixels", (1, 3, 16, 16))
+    program.add_input("tokens", (1, 8))
+    program.outputs = program.block.add_op("relu", ["pixels"])
+    with pytest.raises(UsageError, match="beside the picture pixels, the network takes tokens"):
+        show(program, picture(16, 16), "imagenet")
+
+
+def test_an_embedding_is_no_class(tmp_path: Path) -> None:
+    """The file beside the model says what the network is for."""
+    model = classifier(tmp_path)
+    content = '{"architectures": ["CLIPVisionModelWithProjection"]}'
+    (tmp_path / "config.json").write_text(content)
+    assert not trimtab.run(model, picture(32, 16), "imagenet").best
 
 
 def test_a_single_score_is_no_class(tmp_path: Path) -> None:

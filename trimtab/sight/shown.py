@@ -75,8 +75,16 @@ class Showing:
         steps = camera.of_picture(steps, width, height)
         name = name or _picture_input(program)
         view_of_frame = camera.with_steps_of(program, steps)
+        size = _size(program, name, view_of_frame)
+        if others := ", ".join(other for other in program.inputs if other != name):
+            raise UsageError(
+                f"beside the picture {name}, the network takes {others}",
+                where=program.name,
+                hint="export the part that takes pictures alone, such as the tower of CLIP, or "
+                "feed all inputs to trimtab.Session (docs/api.md)",
+            )
         request = None if head == "none" else _head(program, head)
-        return Showing(name, view_of_frame, request, _size(program, name, view_of_frame))
+        return Showing(name, view_of_frame, request, size)
 
     def sight(
         self,
