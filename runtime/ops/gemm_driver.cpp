@@ -210,7 +210,6 @@ void GemmDriver<T>::Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void
     const size_t outputs = part_tiles * mr_ * job.columns * job.groups;
     const size_t weights = job.depth * job.columns * job.groups;
     part_tiles = DivideUp(part_tiles, Min(outputs / kPartOutputs, outputs / weights) + 1);
-    part_tiles = Min(part_tiles, job.most_part_tiles);
   }
   const size_t block_panels = DivideUp(all_panels, blocks);
   blocks = DivideUp(all_panels, block_panels);
@@ -224,9 +223,10 @@ void GemmDriver<T>::Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void
         reinterpret_cast<const T**>(static_cast<uint8_t*>(scratch) + zeros_bytes_ +
                                     static_cast<size_t>(thread) * thread_bytes_);
     uint8_t* const kernel_scratch = reinterpret_cast<uint8_t*>(pointers) + pointers_bytes_;
-    void* const buffer = Buffer(scratch, thread);
+    void* const buffer = kernel_scratch + kernel_scratch_bytes_;
     GemmArgs<T> args;
     Traits::SetScratch(kernel_scratch, &args);
+    args.a = pointers;
     args.c_stride = job.row_stride;
     Traits::SetCommon(epilogue, job, &args);
     args.mr = static_cast<uint16_t>(mr_);
@@ -263,8 +263,8 @@ void GemmDriver<T>::Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void
         args.taps = call.taps;
         args.k = call.k;
         args.rows = call.rows;
-        args.a = call.a;
         if constexpr (kSkipsTaps) {
+          args.a = call.a;
           const size_t skipped = static_cast<size_t>(call.a - pointers) / mr_ * call.k;
           args.w = job.w + ((at.group * all_panels + at.block) * job.depth + skipped) * nr_;
         }

@@ -16,9 +16,8 @@ struct GemmTiles {
   size_t group, line, row;
   size_t rows;  // in: requested; out: all of these, or fewer, in whole tiles
   size_t mr;
-  const T** a;     // in, out: mr pointers per tile and tap; rows past the last repeat a valid one.
-                   // With kSkipsTaps it may be advanced past the first taps, and taps may be fewer;
-                   // otherwise it may be memory of `point` instead
+  const T** a;     // out: mr pointers per tile and tap; rows past the last repeat a valid one.
+                   // With kSkipsTaps it may be advanced past the first taps, and taps may be fewer
   void* buffer;    // the thread's buffer of Bind's `buffer_bytes`
   size_t taps, k;  // out: taps * k is the job's depth
 };
@@ -39,7 +38,6 @@ struct GemmJob {
   size_t groups, lines, line_rows, columns, depth;
   size_t row_stride, line_stride;
   size_t residual_stride = 0;
-  size_t most_part_tiles = SIZE_MAX;  // of a part, all of whose groups follow each other
 };
 
 // Context of PointAtStridedRows: evenly spaced rows of k columns, as of a matrix, or the pixels of an
@@ -83,11 +81,6 @@ class GemmDriver {
   // Fills the padding row, at the start of the scratch memory, with `byte`; call once per run,
   // before Run.
   const T* Zeros(void* scratch, int byte = 0) const;
-  // The buffer of a thread of the job's `point`.
-  void* Buffer(void* scratch, int thread) const {
-    return static_cast<uint8_t*>(scratch) + zeros_bytes_ +
-           static_cast<size_t>(thread) * thread_bytes_ + pointers_bytes_ + kernel_scratch_bytes_;
-  }
   // `kSkipsTaps`: each tile has a range of the taps of its own; requires a plan of one panel.
   template <bool kSkipsTaps = false>
   void Run(const GemmJob<T>& job, const Epilogue<T>& epilogue, void* scratch,
