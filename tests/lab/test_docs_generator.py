@@ -182,8 +182,8 @@ def test_the_overview_joins_committed_results_and_marks_missing_ones(
     a53: dict[str, Any] = {"cpu": "cortex-a53"}
     weighed = {"runner_bytes": 500_000, "onnx_bytes": 2_000_000, "ttm_bytes": 3_000_000}
     fewest = {"instructions_per_inference": 40_000_000}
-    unknown = ("quartiles_ms", "minimum_ms", "start_ms", "beyond_weights_bytes", "error")
-    peer: dict[str, Any] = {"network": "net", "threads": 1, **dict.fromkeys(unknown)}
+    unknown = ("quartiles_ms", "minimum_ms", "start_ms", "beyond_weights_bytes")
+    peer: dict[str, Any] = {"network": "net", "threads": 1, "error": 0, **dict.fromkeys(unknown)}
     rows: dict[str, list[dict[str, Any]]] = {
         "sizes": [{"network": name, **a53, **weighed} for name in ("net", "other")]
         + [{"network": "net", "cpu": "haswell", **weighed, "ttm_bytes": 9}],
