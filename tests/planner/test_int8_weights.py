@@ -79,3 +79,9 @@ def test_other_weights_have_no_scales() -> None:
     for data in (w, steps, np.full((2, 20), np.inf, np.float32)):
         assert exact_scales(data, 0) is None
     assert Storage(True).form_of(Var("w", w.shape, data=w), 0) == "f32"
+
+
+def test_a_packed_constant_has_the_form_of_its_dtype() -> None:
+    shape = (32, 16, 1, 1)
+    data = RNG.standard_normal(512).astype(np.float32)  # one a row: scales fit any value
+    assert Storage(True).form_of(Var("w", shape, data=data, packed=True), 0) == "f32"
